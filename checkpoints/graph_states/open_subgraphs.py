@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import PendingWrite
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ..rows import value_rows
+from ..rows import state_rows, value_rows
 from ..rows.state_rows import StoredState
 from ..storage import schema
 from ..storage.database import Database
@@ -50,6 +50,18 @@ def read_open_subgraphs(
         return [
             reader.read_work(state) for state in select_open_subgraphs(connection, standing, is_of_run=not keeps_answers)
         ]
+
+
+def list_open_subgraphs(
+    database: Database, thread_id: str, state_id: int | None, *, keeps_answers: bool
+) -> dict[str, tuple[Sequence[str], int]]:
+    """Return the paths and the states of the open subgraphs in the step after a state, by namespace."""
+    with database.begin_read() as connection:
+        root = state_rows.select_numbered_state(connection, state_id)
+        if root is None or root.thread_id != thread_id:
+            return {}
+        found = select_open_subgraphs(connection, root, is_of_run=not keeps_answers)
+    return {state.namespace: (list_path(state.namespace), state.number) for state in found}
 
 
 def select_open_subgraphs(connection: sa.Connection, root: StoredState, *, is_of_run: bool) -> list[StoredState]:

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from agent.run.runner import Runner
 from agent.settings import ThreadSettings
-from checkpoints import MessageNotFoundError, Store
+from checkpoints import MessageNotFoundError, Runs, Store
 from checkpoints.values import serde
 from checkpoints.values.errors import DamagedStateError
 from checkpoints.values.text import shorten_for_model
@@ -26,6 +26,7 @@ from components.views.channels_view import (
     ChannelView,
     Difference,
     StatesView,
+    SubgraphView,
 )
 from components.views.sizes import format_size
 from components.views.value_tree import MAX_LEVEL_ITEMS, TreeBudget, build_tree, describe_on_line, make_digest
@@ -48,9 +49,10 @@ def add_route(server: FastAPI, services: Services) -> None:
         return JSONResponse(view)
 
     @server.get("/api/threads/{thread_id:path}/channel")
-    async def get_channel(thread_id: str, name: str, place: str = "") -> Response:
+    async def get_channel(thread_id: str, name: str, place: str = "", namespace: str = "") -> Response:
         """Return the whole value of a channel at a place, as indented JSON. The guard has checked the request."""
-        return PlainTextResponse(await services.read_snapshot(format_channel, services.store, thread_id, place, name))
+        store = services.store
+        return PlainTextResponse(await services.read_snapshot(format_channel, store, thread_id, place, name, namespace))
 
 
 def find_place_state(store: Store, thread_id: str, place: str) -> int | None:
@@ -72,20 +74,63 @@ def describe_states(store: Store, runner: Runner, thread_id: str, place: str, ot
     one = _list_channels(store, thread_id, number)
     two = None if other == NO_PLACE else _list_channels(store, thread_id, find_place_state(store, thread_id, other))
     known = _list_known_channels(store, runner, thread_id)
+    writers = _SideWriter(store, thread_id, place), _SideWriter(store, thread_id, other)
+    channels, more = _describe_channels(one, two, writers, known)
+    subgraphs = _describe_subgraphs(store, thread_id, place, other, writers)
+    return StatesView(channels=channels, more=more, subgraphs=subgraphs, has_state=number is not None)
+
+
+def _describe_channels(
+    one: Mapping[str, "Channel"],
+    two: Mapping[str, "Channel"] | None,
+    writers: "tuple[_SideWriter, _SideWriter]",
+    known: Collection[str] | None,
+    namespaces: tuple[str, str] = ("", ""),
+) -> tuple[list[ChannelView], int]:
+    """Describe the channels of one or two states, and count those that are not shown."""
     names = sorted(one.keys() | (two or {}).keys())
-    writers = [_SideWriter(store, thread_id, each) for each in (place, other)]
     channels = [
         ChannelView(
             name=name,
             difference=None if two is None else _find_difference(one.get(name), two.get(name)),
-            one=writers[0].describe(one.get(name)),
-            other=writers[1].describe((two or {}).get(name)),
+            one=writers[0].describe(one.get(name), namespaces[0]),
+            other=writers[1].describe((two or {}).get(name), namespaces[1]),
             is_unknown=known is not None and name not in known,
             lost_kind=next((side[name].lost_kind for side in (one, two or {}) if name in side), ""),
         )
         for name in names[:MAX_SHOWN_CHANNELS]
     ]
-    return StatesView(channels=channels, more=len(names) - len(channels), has_state=number is not None)
+    return channels, len(names) - len(channels)
+
+
+def _describe_subgraphs(
+    store: Store, thread_id: str, place: str, other: str, writers: "tuple[_SideWriter, _SideWriter]"
+) -> list[SubgraphView]:
+    """Describe the subgraphs that wait at one or two places. Those of two places are paired by their names."""
+    one = _list_subgraphs(store, thread_id, place)
+    two = {} if other == NO_PLACE else _list_subgraphs(store, thread_id, other)
+    views = []
+    for key in list(dict.fromkeys([*one, *two])):
+        namespaces, numbers = zip(*(side.get(key, ("", None)) for side in (one, two)), strict=True)
+        first, second = (_list_channels(store, thread_id, number) for number in numbers)
+        sides = (first, None if other == NO_PLACE else second)
+        views.append(SubgraphView(name=key[0], channels=_describe_channels(*sides, writers, None, namespaces)[0]))
+    return views
+
+
+def _list_subgraphs(store: Store, thread_id: str, place: str) -> Mapping[tuple[str, int], tuple[str, int]]:
+    """Return the namespaces and the states of the subgraphs that wait at a place, by name and number among equal names."""
+    from checkpoints.graph_states.open_subgraphs import list_open_subgraphs  # noqa: PLC0415  (as below)
+
+    keeps_answers = not place and Runs(store).waits_since(thread_id)
+    number = find_place_state(store, thread_id, place)
+    found: dict[tuple[str, int], tuple[str, int]] = {}
+    for namespace, (path, state) in list_open_subgraphs(
+        store.database, thread_id, number, keeps_answers=keeps_answers
+    ).items():
+        name = " › ".join(path)
+        found[name, sum(key[0] == name for key in found)] = namespace, state
+    return found
 
 
 def describe_changes(store: Store, runner: Runner, thread_id: str, before: int | None, after: int | None) -> ChannelChanges:
@@ -110,9 +155,12 @@ def _name_changes(
     return ChannelChanges(changes=changes, more=len(names) - len(changes), problem="")
 
 
-def format_channel(store: Store, thread_id: str, place: str, name: str) -> str:
-    """Format the whole value of a channel. Raises `NotFoundError` and `DamagedStateError`."""
-    channel = _list_channels(store, thread_id, find_place_state(store, thread_id, place)).get(name)
+def format_channel(store: Store, thread_id: str, place: str, name: str, namespace: str = "") -> str:
+    """Format the whole value of a channel, of a subgraph too. Raises `NotFoundError` and `DamagedStateError`."""
+    number = find_place_state(store, thread_id, place)
+    if namespace:
+        number = dict(_list_subgraphs(store, thread_id, place).values()).get(namespace)
+    channel = _list_channels(store, thread_id, number).get(name)
     if channel is None or channel.has_messages:
         raise MessageNotFoundError(name)
     if channel.byte_count > MAX_WHOLE_CHARS:
@@ -129,13 +177,14 @@ class _SideWriter:
         self._place = place
         self._budget = TreeBudget()
 
-    def describe(self, channel: "Channel | None") -> ChannelSide | None:
+    def describe(self, channel: "Channel | None", namespace: str = "") -> ChannelSide | None:
         if channel is None:
             return None
         if channel.has_messages:
             summary = ngettext("{count:,} message", "{count:,} messages", channel.item_count or 0)
             return ChannelSide(summary=summary, tree=None, address=None)
-        query = urlencode({"place": self._place, "name": channel.name})
+        of_subgraph = {"namespace": namespace} if namespace else {}
+        query = urlencode({"place": self._place, "name": channel.name, **of_subgraph})
         address = f"/api/threads/{quote(self._thread_id, safe='')}/channel?{query}"
         if channel.byte_count > MAX_TREE_BYTES or self._budget.nodes <= 0:
             return ChannelSide(summary=_describe_channel_size(channel), tree=None, address=address)

@@ -30,9 +30,17 @@ class ChannelView(TypedDict):
     lost_kind: str  # of a value that LangGraph's serializer gives back as another kind; empty for others
 
 
+class SubgraphView(TypedDict):
+    """The values of a subgraph that waits. `name` are the names of the nodes around it."""
+
+    name: str
+    channels: list[ChannelView]
+
+
 class StatesView(TypedDict):
     channels: list[ChannelView]
     more: int  # channels that are not shown
+    subgraphs: list[SubgraphView]
     has_state: bool  # the first place has one
 
 

@@ -25,6 +25,7 @@ loadStyle(new URL("./channels.lazy.css", import.meta.url));
  * @typedef {{summary: string, tree: TreeNode|null, address: string|null}} ChannelSide
  * @typedef {{name: string, difference: "same"|"changed"|"added"|"removed"|null, one: ChannelSide|null,
  *   other: ChannelSide|null, is_unknown: boolean, lost_kind: string}} ChannelView
+ * @typedef {{name: string, channels: ChannelView[]}} SubgraphView
  * @param {{data: import("../lib/types.mjs").HistoryData, one: string, other: string, isBrief?: boolean}} props
  *   `isBrief`: only what differs
  */
@@ -35,14 +36,20 @@ export function Channels({ data, one, other, isBrief = false }) {
     data.version,
   );
   if (!content) return h("p", { className: "quiet", role: "status" }, status);
-  const shown = content.channels.filter((channel) => !isBrief || (channel.difference !== "same" && !hasMessages(channel)));
-  if (shown.length === 0) return h("p", { className: "quiet", role: "status" }, describeNothing(content, isBrief));
+  const isDifferent = (channel) => channel.difference !== "same" && !hasMessages(channel);
+  const shown = content.channels.filter((channel) => !isBrief || isDifferent(channel));
+  const subgraphs = (content.subgraphs ?? [])
+    .map(({ name, channels }) => ({ name, channels: channels.filter((channel) => !isBrief || isDifferent(channel)) }))
+    .filter(({ channels }) => channels.length > 0);
+  if (shown.length + subgraphs.length === 0)
+    return h("p", { className: "quiet", role: "status" }, describeNothing(content, isBrief));
   return h(
     Fragment,
     null,
     shown.map((channel) => h(Channel, { key: `${one} ${other} ${channel.name}`, channel })),
     content.more > 0 &&
       h("p", { className: "quiet" }, _("… and {values}.", { values: formatCount(content.more, "more value") })),
+    subgraphs.map((subgraph, place) => h(Subgraph, { key: `${one} ${other} ${place}`, subgraph })),
   );
 }
 
@@ -52,6 +59,21 @@ function describeNothing({ has_state: hasState }, isBrief) {
   if (isBrief) return _("No value of the graph differs.");
   return hasState ? _("The graph has no values here.") : _("The graph has no state here: it had not run yet.");
 }
+
+/** The values of a subgraph that waits, in a fold. @param {{subgraph: SubgraphView}} props */
+const Subgraph = ({ subgraph: { name, channels } }) =>
+  h(
+    "details",
+    { className: "channel subgraph", "data-testid": "subgraph" },
+    h(
+      "summary",
+      null,
+      icon("chevron-right", "tool-fold"),
+      h("span", { className: "channel-name" }, name),
+      h("span", { className: "channel-summary" }, _("a subgraph that has not ended")),
+    ),
+    channels.map((channel) => h(Channel, { key: channel.name, channel })),
+  );
 
 /** A channel in a fold, with its values in a few words. @param {{channel: ChannelView}} props */
 function Channel({ channel: { name, difference, one, other, is_unknown: isUnknown, lost_kind: lostKind } }) {

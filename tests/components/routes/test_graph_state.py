@@ -3,6 +3,10 @@
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 
 from checkpoints import CheckpointNotFoundError, Database, MessageNotFoundError, Store
 from checkpoints.graph_states import WaymarkSaver
@@ -11,7 +15,7 @@ from components.replies import to_json
 from components.routes import graph_state
 from components.routes.graph_state import NO_PLACE, describe_changes, describe_states, find_place_state, format_channel
 from components.views.channels_view import StatesView
-from tests.checkpoints.graph_states.graphs import ask, make_graph
+from tests.checkpoints.graph_states.graphs import Channels, ask, make_graph
 
 
 class KnownChannels:
@@ -128,6 +132,41 @@ def test_a_large_value_is_shown_in_part_with_the_address_of_the_whole(store: Sto
     for name in ("messages", "none"):
         with pytest.raises(MessageNotFoundError):
             format_channel(store, "t", "", name)
+
+
+def ask_twice(state: Channels) -> Any:
+    """Note each answer of two questions."""
+    return {"notes": [interrupt("first?"), interrupt("second?")]}
+
+
+def test_the_values_of_a_subgraph_that_waits_are_shown_at_every_place_where_it_asks() -> None:
+    store, config = Store(Database.in_memory()), RunnableConfig(configurable={"thread_id": "t"})
+    steps = StateGraph(Channels).add_sequence([("draft", lambda state: {"notes": ["a draft"]}), ("ask", ask_twice)])
+    inner: Any = steps.add_edge(START, "draft").compile()
+    outer = StateGraph(Channels).add_node("team", inner).add_edge(START, "team")
+    outer.add_node("after", lambda state: {"count": 1}).add_edge("team", "after")
+    graph = WaymarkSaver(store).attach(outer.compile())
+    graph.invoke({"messages": [HumanMessage("go")], "notes": ["given"]}, config)
+    store.save("t", name="Asked")
+    (team,) = describe_states(store, ANY, "t", "", NO_PLACE)["subgraphs"]
+    assert team["name"] == "team"
+    sides = {each["name"]: each["one"] for each in team["channels"]}
+    assert sides["notes"] is not None
+    assert sides["notes"]["summary"] == '["given", "a draft"]'
+    assert "branch:to:ask" not in sides
+    assert sides["messages"] is not None
+    assert sides["messages"]["tree"] is not None
+    waiting: Any = graph.get_state(config).tasks[0].state
+    namespace = waiting["configurable"]["checkpoint_ns"]
+    graph.invoke(Command(resume="one"), config)
+    graph.invoke(Command(resume="two"), config)
+    view = describe_states(store, ANY, "t", place(store), "")
+    assert describe_states(store, ANY, "t", "", NO_PLACE)["subgraphs"] == []  # it has ended
+    (team,) = view["subgraphs"]
+    assert set(each["difference"] for each in team["channels"]) == {"removed"}
+    assert "a draft" in format_channel(store, "t", place(store), "notes", namespace)
+    with pytest.raises(MessageNotFoundError):
+        format_channel(store, "t", "", "notes", namespace)
 
 
 def test_a_conversation_without_a_graph_has_no_values(memory_store: Store) -> None:
