@@ -5,8 +5,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessageChunk
 
-from agent.events import Event, GraphProgress
+from agent.events import Event, GraphProgress, TextBegun
 from agent.run.recorder import RunEndedError
 from agent.user_graphs import reporter
 from agent.user_graphs.delegated_work import DelegatedWork
@@ -53,6 +54,49 @@ def test_after_the_end_of_its_run_it_delivers_nothing() -> None:
             use(carried)
             carried.deliver_all()
         assert events == []
+
+    asyncio.run(story())
+
+
+def make_chunk(text: str, task: str, is_last: bool = False) -> dict[str, Any]:
+    """A part of the stream: a piece of text by a task of the subgraph with its name."""
+    message = AIMessageChunk(text, id=task, chunk_position="last" if is_last else None)
+    return {
+        "type": "messages",
+        "ns": (f"{task}:0",),
+        "data": (message, {"langgraph_checkpoint_ns": f"{task}:0|model:{task}"}),
+    }
+
+
+def test_texts_that_are_written_at_once_are_not_mixed_and_those_of_ended_tasks_are_saved() -> None:
+    told: list[str] = []
+    kept: list[str] = []
+    recorder: Any = SimpleNamespace(
+        append_text=told.append,
+        check_open=lambda: None,
+        find_text=lambda agent: "".join(told),
+        keep_text=lambda text, agent: kept.append(text),
+        drop_text=lambda is_shown: kept.clear(),
+    )
+
+    async def story() -> None:
+        carried = Reporter(
+            recorder, lambda event: told.append(f"<{event.agent}>") if isinstance(event, TextBegun) else None, max_chars=99
+        )
+        reader = StreamReader(carried, DelegatedWork(Store(Database.in_memory()), "t"))
+        for text, task in (("a", "one"), ("b", "two"), ("c", "one"), ("d", "three"), ("e", "two")):
+            reader.read_part(make_chunk(text, task))
+            carried.deliver_all()
+        assert told == ["<one>", "a", "c"]
+        reader.read_part(make_chunk("", "one", is_last=True))
+        carried.deliver_all()
+        assert told[3:] == ["<two>", "be"]
+        for task, interrupts in (("one", []), ("two", [{"id": "q"}])):
+            reader.read_part({"type": "tasks", "ns": ("sub:0",), "data": {"id": task, "interrupts": interrupts}})
+        carried.deliver_all(is_end=True)
+        assert told[5:] == ["<three>", "d"]
+        carried.keep_unsaved()
+        assert kept == ["be\n\nd"]
 
     asyncio.run(story())
 

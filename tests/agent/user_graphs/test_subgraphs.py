@@ -155,16 +155,11 @@ def test_the_agents_of_a_swarm_stream_and_hand_over(tmp_path: Path) -> None:
     play(tmp_path, SWARM, story)
 
 
-def test_texts_that_are_written_at_once_come_one_after_the_other(tmp_path: Path) -> None:
+def test_texts_of_several_nodes_come_one_after_the_other_each_under_its_name(tmp_path: Path) -> None:
     graph = 'graph = build_beside(one=build(model=say("same")), two=build(model=say("same")), three=say("same"))\n'
 
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        fake.hold(after_tokens=2)
-        run = await chat.send("go")
-        await chat.until(lambda: len(fake.requests) == 3 and fake.held.is_set())
-        await chat.until(lambda: [text for _, text in read_live(chat)] == ["You said: "])
-        fake.release()
-        await chat.end(run)
+        await chat.say("go")
         told = [text for text in read_told(chat) if text]
         assert told == [echo("same")] * 3
         assert {event.agent for event in chat.events if isinstance(event, TextBegun)} >= {"one", "two"}
@@ -362,6 +357,7 @@ graph = build(first=say("first"), sub=sub.compile(checkpointer=True))
         for _ in range(2):
             assert (await chat.say("go")).state is RunState.WAITING
             assert read_drafts(chat) == [("sub", echo("draft"), 0)]
+            assert chat.said()[-1] == ("ai", "done", echo("first"))
             assert (await answer(chat, "yes")).state is RunState.DONE
 
     play(tmp_path, graph, story)
