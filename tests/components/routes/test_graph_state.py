@@ -163,7 +163,7 @@ def test_the_values_of_a_subgraph_that_waits_are_shown_at_every_place_where_it_a
     view = describe_states(store, ANY, "t", place(store), "")
     assert describe_states(store, ANY, "t", "", NO_PLACE)["subgraphs"] == []  # it has ended
     (team,) = view["subgraphs"]
-    assert set(each["difference"] for each in team["channels"]) == {"removed"}
+    assert {each["difference"] for each in team["channels"]} == {"removed"}
     assert "a draft" in format_channel(store, "t", place(store), "notes", namespace)
     with pytest.raises(MessageNotFoundError):
         format_channel(store, "t", "", "notes", namespace)
