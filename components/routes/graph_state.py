@@ -110,7 +110,7 @@ def _describe_subgraphs(
     one = _list_subgraphs(store, thread_id, place)
     two = {} if other == NO_PLACE else _list_subgraphs(store, thread_id, other)
     views = []
-    for key in list(dict.fromkeys([*one, *two])):
+    for key in dict.fromkeys([*one, *two]):
         namespaces, numbers = zip(*(side.get(key, ("", None)) for side in (one, two)), strict=True)
         first, second = (_list_channels(store, thread_id, number) for number in numbers)
         sides = (first, None if other == NO_PLACE else second)

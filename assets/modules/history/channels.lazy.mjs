@@ -70,7 +70,7 @@ const Subgraph = ({ subgraph: { name, channels } }) =>
       null,
       icon("chevron-right", "tool-fold"),
       h("span", { className: "channel-name" }, name),
-      h("span", { className: "channel-summary" }, _("a subgraph that has not ended")),
+      h("span", { className: "channel-summary" }, _("a subgraph in a step that has not ended")),
     ),
     channels.map((channel) => h(Channel, { key: channel.name, channel })),
   );

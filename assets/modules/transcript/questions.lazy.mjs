@@ -19,14 +19,15 @@ loadStyle(new URL("./questions.lazy.css", import.meta.url));
  * @param {{questions: QuestionView[], drafts?: import("../lib/types.mjs").DraftView[], act: Function}} props
  */
 export function Questions({ questions, drafts = [], act }) {
-  // A draft whose subgraph asks nothing, because others ask, is shown at the first question.
-  const isAsked = (draft) => questions.some(({ id }) => draft.questions.includes(id));
-  const isOf = (draft, id) => draft.questions.includes(id) || (id === questions[0].id && !isAsked(draft));
+  // Those whose subgraph asks nothing, because others ask, stand first.
+  const others = drafts.filter((draft) => !questions.some(({ id }) => draft.questions.includes(id)));
+  const listOwn = (id) => drafts.filter((draft) => draft.questions.includes(id));
+  const listDrafts = (id, place) => [...(place === 0 ? others : []), ...listOwn(id)];
   return h(
     "section",
     { className: "questions", "aria-label": _("The graph waits for you") },
-    questions.map((question) =>
-      h(Question, { key: question.id, question, drafts: drafts.filter((draft) => isOf(draft, question.id)), act }),
+    questions.map((question, place) =>
+      h(Question, { key: question.id, question, drafts: listDrafts(question.id, place), act }),
     ),
   );
 }
