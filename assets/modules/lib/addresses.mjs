@@ -1,4 +1,5 @@
 /** Addresses of conversations, and of a message, a branch or a checkpoint in one. */
+import { copyText } from "./copying.mjs";
 import { showToast } from "./toast.mjs";
 import { _ } from "./words.mjs";
 
@@ -41,10 +42,8 @@ export function parseAddress({ pathname, search }) {
 
 /** Copy the address of a conversation or of a place in it, and tell so. @param {string} thread @param {Place} [place] */
 export async function copyLink(thread, place) {
-  try {
-    await navigator.clipboard.writeText(buildAddress(thread, place));
-    showToast(_("Link copied"));
-  } catch {
-    showToast(_("Copying was not allowed"));
-  }
+  const address = buildAddress(thread, place);
+  if (await copyText(address)) showToast(_("Link copied"));
+  // Nothing on the page shows it.
+  else window.prompt(_("Copying was not allowed. Copy the link here:"), address);
 }

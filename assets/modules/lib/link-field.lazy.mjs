@@ -1,16 +1,23 @@
 /** A link that is shown once, to be copied. */
+import { copyText, explainSelection } from "./copying.mjs";
 import { loadStyle } from "./style.lazy.mjs";
 import { _ } from "./words.mjs";
 
-const { createElement: h, useId, useState } = window.React;
+const { createElement: h, useId, useRef, useState } = window.React;
 
 loadStyle(new URL("./link-field.lazy.css", import.meta.url));
 
 /** @param {{label: string, link: string}} props */
 export function LinkField({ label, link }) {
   const id = useId();
+  const field = useRef(null);
   const [copied, setCopied] = useState(null); // the link that was copied
-  const copy = () => navigator.clipboard.writeText(link).then(() => setCopied(link));
+  const [isSelected, setSelected] = useState(false);
+  const copy = async () => {
+    const done = await copyText(link, field.current);
+    setCopied(done ? link : null);
+    setSelected(!done);
+  };
   return h(
     "div",
     { className: "link-field" },
@@ -20,6 +27,7 @@ export function LinkField({ label, link }) {
       null,
       h("input", {
         id,
+        ref: field,
         className: "form-control",
         readOnly: true,
         autoFocus: true,
@@ -32,5 +40,6 @@ export function LinkField({ label, link }) {
         copied === link ? _("Copied") : _("Copy"),
       ),
     ),
+    h("p", { role: "status" }, isSelected && explainSelection()),
   );
 }

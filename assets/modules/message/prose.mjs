@@ -1,6 +1,8 @@
 /** The sanitised HTML of a message, with its tools, and scrolling by keyboard. */
+import { copyText, explainSelection } from "../lib/copying.mjs";
 import { getIconAddress } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 import { followFootnote, linkFootnotes } from "./footnotes.mjs";
 
@@ -13,29 +15,6 @@ const downloadCode = lazy(() => import("./prose-tools.lazy.mjs"), "downloadCode"
 const writeTable = lazy(() => import("./prose-tools.lazy.mjs"), "writeTable");
 
 const buildIconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="${getIconAddress(name)}"></use></svg>`;
-
-/** @returns {Promise<boolean>} whether the text is on the clipboard */
-export async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return copyBySelection(text); // no permission, or plain http away from localhost
-  }
-}
-
-function copyBySelection(text) {
-  const area = document.createElement("textarea");
-  const before = document.activeElement;
-  area.value = text;
-  area.className = "visually-hidden";
-  document.body.append(area);
-  area.select();
-  const copied = document.execCommand("copy");
-  area.remove();
-  before?.focus();
-  return copied;
-}
 
 /**
  * Add buttons and keyboard scrolling to the code blocks and tables below an element, and links to its footnotes. A second
@@ -121,11 +100,11 @@ export function runProseTool(event, announce) {
   else if (tool === "download")
     runLazily(downloadCode, (download) => download(code, code.closest(".code").dataset.language), announce);
   else if (tool === "copy")
-    showCopied(button, "copy", _("Code copied"), announce, copyText(code.textContent.replace(/\n$/, "")));
+    showCopied(button, "copy", _("Code copied"), announce, copyText(code.textContent.replace(/\n$/, ""), code));
   else
     runLazily(
       writeTable,
-      (write) => showCopied(button, TABLE_SIGNS[tool], _("Table copied"), announce, copyText(write(table, tool))),
+      (write) => showCopied(button, TABLE_SIGNS[tool], _("Table copied"), announce, copyText(write(table, tool), table)),
       announce,
     );
 }
@@ -140,7 +119,8 @@ async function runLazily(part, run, announce) {
 async function showCopied(button, sign, text, announce, copying) {
   const isCopied = await copying;
   button.innerHTML = buildIconHtml(isCopied ? "check-lg" : "exclamation-circle");
-  announce(isCopied ? text : _("Copying was not allowed"));
+  if (isCopied) announce(text);
+  else showToast(explainSelection());
   setTimeout(() => (button.innerHTML = buildIconHtml(sign)), COPIED_FOR_MS);
 }
 

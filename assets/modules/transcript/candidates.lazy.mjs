@@ -1,12 +1,13 @@
 /** The answers of several models to the last question, side by side; in a narrow page one at a time, to be swiped. */
+import { copyText, explainSelection } from "../lib/copying.mjs";
 import { formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { nameModelAmong } from "../lib/model-names.mjs";
 import { useSinglePress } from "../lib/single-press.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { showToast } from "../lib/toast.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
-import { copyText } from "../message/prose.mjs";
 import { fetchWholeText, ShowAllCalls } from "../message/show-all.mjs";
 import { Tool } from "../message/tool-card.mjs";
 import { LiveReasoningCard, Reasoning } from "./reasoning.mjs";
@@ -175,11 +176,13 @@ function TryAgain({ answer: { number }, name, run, act }) {
 
 function CopyAnswer({ message, announce }) {
   const [copied, setCopied] = useState(false);
-  const copy = async () => {
+  const copy = async ({ currentTarget }) => {
     const text = await fetchWholeText(message);
-    const done = text !== null && (await copyText(text));
+    const shown = [...currentTarget.closest("article").querySelectorAll(".prose")].at(-1);
+    const done = text !== null && (await copyText(text, shown));
     setCopied(done);
-    announce(done ? _("Answer copied") : _("Copying was not allowed"));
+    if (done) announce(_("Answer copied"));
+    else if (text !== null) showToast(explainSelection());
   };
   return h(
     "button",

@@ -1,14 +1,15 @@
 /** The line under a message: its time, its cost and its actions. */
 import { openPrompts } from "../dialogs/prompts.mjs";
 import { copyLink } from "../lib/addresses.mjs";
+import { copyText, explainSelection } from "../lib/copying.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
+import { showToast } from "../lib/toast.mjs";
 import { LOST_EVENT } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
-import { copyText } from "../message/prose.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
@@ -22,8 +23,10 @@ const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu coul
 /** Copy a message's text. @returns {Promise<boolean>} whether it was copied */
 async function copyMessage(message, announce) {
   const text = await fetchWholeText(message);
-  const done = text !== null && (await copyText(text));
-  announce(done ? _("Message copied") : _("Copying was not allowed"));
+  const shown = document.querySelector(`[data-message-id="${CSS.escape(message.id)}"] > .prose`);
+  const done = text !== null && (await copyText(text, shown));
+  if (done) announce(_("Message copied"));
+  else if (text !== null) showToast(explainSelection());
   return done;
 }
 
