@@ -11,6 +11,7 @@ from pathlib import Path
 from starlette.responses import HTMLResponse
 
 from people.passwords import MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS
+from server.answers import LOST_FILES
 from words import _, get_language
 
 _TEMPLATE = Path(__file__).parent.parent / "assets" / "sign-in.html"
@@ -75,6 +76,7 @@ class Pages:
 
     def _build(self, title: str, content: str, status: HTTPStatus) -> HTMLResponse:
         parts = {"language": get_language(), "title": escape(title), "assets": self._files, "content": content}
+        parts["lost_files"] = escape(_(LOST_FILES))
         return HTMLResponse(_PLACE.sub(lambda found: parts[found[1]], _load_template()), status)
 
 

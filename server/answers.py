@@ -9,7 +9,7 @@ from pathlib import Path
 
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from words import get_language
+from words import N_, _, get_language
 
 # Addresses of these pages hold tokens of links and codes of providers, which the next page is not to learn of.
 _METAS = (
@@ -18,6 +18,14 @@ _METAS = (
     '<meta name="color-scheme" content="light dark">'
 )
 
+# A page hides it by its style sheet, so it is seen where the page's files do not arrive.
+LOST_FILES = N_(
+    "The files of this page cannot be loaded, so it does not work. Behind a proxy, Waymark needs a host name or a port of "
+    "its own, without a path: set PUBLIC_URL to that address. Otherwise, reload the page."
+)
+_LATE_STYLE = (
+    "@keyframes show { to { opacity: 1 } } p { opacity: 0; font: 1.2rem/1.5 system-ui; animation: show 0s 3s forwards }"
+)
 _ASSETS = Path(__file__).parent.parent / "assets"
 _DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
 
@@ -53,6 +61,10 @@ def build_refresh(address: str) -> Response:
 
 
 def build_key_page(script: str, page_key: str, next_path: str = "/", person: str = "") -> Response:
-    """Hand a new session's page key and person to a script of ours, which keeps them and goes on to an address of ours."""
+    """Hand a new session's page key and person to a script of ours, which keeps them and goes on to an address of ours.
+
+    Where the script does not arrive, a sentence says so after a moment.
+    """
     data = f'data-page-key="{escape(page_key)}" data-person="{escape(person)}" data-next="{escape(next_path)}"'
-    return HTMLResponse(f'{_build_head()}<script src="{escape(script)}" {data}></script></html>')
+    text = f"<style>{_LATE_STYLE}</style><p>{escape(_(LOST_FILES))}</p>"
+    return HTMLResponse(f'{_build_head()}<script src="{escape(script)}" {data}></script>{text}</html>')
