@@ -1,4 +1,7 @@
-"""A balancer before several servers: each request goes to the next of them, and a socket stays where it began."""
+"""A balancer before several servers: each request goes to the next of them, and a socket stays where it began.
+
+It may be of a network that blocks WebSockets, in one of the ways of `BLOCKS`.
+"""
 
 import asyncio
 import threading
@@ -9,6 +12,14 @@ from types import TracebackType
 from typing import Self
 
 _END_OF_HEAD = b"\r\n\r\n"
+BLOCKS = {  # an answer to the handshake, or what happens instead
+    "forbidden": b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    "misunderstood": b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    "a page of its own": b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\nBlocked",
+    "reset": b"",
+    "no answer": None,
+    "opened and silent": None,
+}
 
 
 class Balancer:
@@ -16,6 +27,8 @@ class Balancer:
 
     def __init__(self) -> None:
         self.counts: dict[int, int] = {}  # of the requests, by the server's port
+        self.block: str | None = None  # of WebSockets that begin from now on
+        self.sockets = 0  # that got through
         self._next: cycle[int] = cycle(())
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -44,10 +57,19 @@ class Balancer:
         """Serve one request: the server is asked to close the connection after it."""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             head = await reader.readuntil(_END_OF_HEAD)
+            if _is_of_socket(head) and self.block and self.block != "opened and silent":
+                await _block(BLOCKS[self.block], reader, writer)
+                return
             port = next(self._next)
             self.counts[port] = self.counts.get(port, 0) + 1
             to_reader, to_writer = await asyncio.open_connection("127.0.0.1", port)
             to_writer.write(_ask_to_close(head))
+            if _is_of_socket(head) and self.block:
+                writer.write(await to_reader.readuntil(_END_OF_HEAD))
+                await _block(None, reader, writer)
+                to_writer.close()
+                return
+            self.sockets += _is_of_socket(head)
             await asyncio.wait(
                 [asyncio.create_task(_pump(reader, to_writer)), asyncio.create_task(_pump(to_reader, writer))],
                 return_when=asyncio.FIRST_COMPLETED,
@@ -64,9 +86,25 @@ class Balancer:
         await asyncio.gather(*rest, return_exceptions=True)
 
 
+def _is_of_socket(head: bytes) -> bool:
+    return b"\r\nupgrade:" in head.lower()
+
+
+async def _block(answer: bytes | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer a handshake; without an answer, wait until the browser gives up."""
+    if answer is None:
+        while await reader.read(65_536):
+            pass
+    elif answer == b"":
+        writer.transport.abort()
+    else:
+        writer.write(answer)
+    writer.close()
+
+
 def _ask_to_close(head: bytes) -> bytes:
     lines = head.removesuffix(_END_OF_HEAD).split(b"\r\n")
-    if any(line.lower().startswith(b"upgrade:") for line in lines):
+    if _is_of_socket(head):
         return head
     kept = [line for line in lines if not line.lower().startswith(b"connection:")]
     return b"\r\n".join([*kept, b"Connection: close"]) + _END_OF_HEAD

@@ -46,6 +46,7 @@ from components.routes import (
     thread_list,
 )
 from components.services import MAX_READ_SECONDS
+from components.streams import polled_socket
 from components.transfers import html_export, uploads
 from components.views import channels_view, list_rows, question_forms, shown_text, value_tree, word_differences
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
@@ -267,6 +268,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{request_rate.MAX_REQUESTS_PER_SECOND} a second",
         "Sockets that open": f"{1 / handshakes.HANDSHAKE_SECONDS:g} a second, each browser in turn; "
         f"{handshakes.MAX_WAITING_HANDSHAKES} wait, and the others are refused and try again",
+        "Requests in place of a socket": f"{polled_socket.MAX_KEPT_FRAMES} frames wait for a page that does not ask, "
+        f"for {polled_socket.MAX_SILENT_SECONDS:g} s; an answer waits {polled_socket.HOLD_SECONDS:g} s for frames",
         "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, "
         f"{open_pages.MAX_PERSON_PAGES} of one of several people, {open_pages.MAX_PAGES} together; "
         f"beside them {open_pages.MAX_UNREAD_THREAD_PAGES}, "

@@ -61,6 +61,14 @@ async def wait_for_followers(office: Office, count: int) -> None:
             await asyncio.sleep(0.01)
 
 
+async def poll(office: Office, person: str, thread: str, identifier: str, seen: int | None = None) -> JSON:
+    """Ask for the frames of a conversation where no socket gets through."""
+    async with office.browser(person) as browser:
+        query = {"poll": identifier} | ({} if seen is None else {"seen": seen})
+        reply: JSON = (await browser.post(f"/api/threads/{thread}/events", params=query)).json()
+    return reply
+
+
 def list_kinds(sent: list[JSON]) -> list[str]:
     return [json.loads(each["text"])["kind"] for each in sent if each["type"] == "websocket.send"]
 
@@ -107,6 +115,26 @@ def test_two_people_work_on_one_conversation_until_one_is_let_out(serve: Any) ->
             await office.rest()
             with act_for("ann"):
                 assert store.list_messages(thread)[-1].person == "ann"
+
+    asyncio.run(story())
+
+
+def test_who_is_let_out_gets_no_frame_more_where_no_socket_gets_through(serve: Any) -> None:
+    async def story() -> None:
+        async with serve(demo_seconds_per_token=5) as office:
+            thread = office.fill("ann").thread
+            let_in(office, thread, bob=ThreadRole.EDITOR)
+            told = await poll(office, "bob", thread, "one")
+            assert [json.loads(each)["kind"] for each in told["frames"]] == ["hello"]
+            assert await poll(office, "bob", thread, "one") == told  # the reply may have been lost
+            assert await poll(office, "eve", thread, "one", 0) == {"frames": [], "code": 1001}
+            assert await poll(office, "eve", thread, "one") == {"frames": [], "code": 4404}
+            await post(office, "ann", f"/api/threads/{thread}/members/remove", {"person": "bob"})
+            async with asyncio.timeout(60):
+                while (told := await poll(office, "bob", thread, "one", 1))["code"] is None:
+                    assert told["frames"] == []
+            assert told == {"frames": [], "code": 4404}
+            assert await poll(office, "bob", thread, "two") == {"frames": [], "code": 4404}
 
     asyncio.run(story())
 

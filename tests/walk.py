@@ -53,6 +53,7 @@ QUERY = {
     **{"count": "50", "view": "all", "limit": "100", "format": "html"},
 }
 OF_PLACES = ("place", "one", "other")
+OF_POLLS = ("poll", "seen")  # the first request of a poll, under a new id, has seen nothing
 FIELDS: JSON = {  # of actions and of bodies
     "version": None,
     **dict.fromkeys(("text", "title", "name", "description", "focus", "instructions"), "walked"),
@@ -74,7 +75,7 @@ def list_requests(server: FastAPI, dependencies: Sequence[JSON]) -> Iterator[Req
     for route in server.routes:
         if not isinstance(route, APIRoute) or route.path.startswith(OF_FILES):
             continue
-        unknown = {each.name for each in route.dependant.query_params} - QUERY.keys() - {*OF_PLACES}
+        unknown = {each.name for each in route.dependant.query_params} - QUERY.keys() - {*OF_PLACES, *OF_POLLS}
         assert not unknown, f"say in QUERY what {unknown} of {route.path} means"
         assert "{thread_id}" not in route.path, f"{route.path} needs thread_id:path: graphs give their threads any id"
         for method in sorted(route.methods):
@@ -91,6 +92,8 @@ def _list_of_route(method: str, path: str, dependencies: Sequence[JSON]) -> Iter
         of_server = [each for each in dependencies if not each["clientside_function"]]
         for each, pathname in product(of_server, PATHNAMES):
             yield Request(method, path, body=json.dumps(_build_callback(each, pathname)))
+    elif path.endswith("/events"):
+        yield Request(method, path.format_map(_Marks()), "poll=<op>", body="<thread>")
     elif path == "/api/uploads/{purpose}":
         yield Request(method, "/api/uploads/file", body="x")
     else:

@@ -1,4 +1,7 @@
-"""The stream of run events to the browser: one WebSocket per page, one snapshot, then the news every 40 ms or more."""
+"""The stream of run events to the browser: one socket per page, one snapshot, then the news every 40 ms or more.
+
+Each address also takes requests, for pages whose network lets no WebSocket through (see `polled_socket`).
+"""
 
 import asyncio
 import contextlib
@@ -8,7 +11,8 @@ import secrets
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse, Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from agent.run.hub import SubscriberLagged
@@ -18,8 +22,10 @@ from components.people import name_for_owner
 from components.routes.open_pages import OpenPages
 from components.services import Services
 from components.streams.list_changes import are_ends_told, follow_list_changes
+from components.streams.polled_socket import PolledSocket, PolledSockets
 from components.streams.thread_frames import DescribeTurn, describe_nothing, stream_frames
 
+BEAT_SECONDS = 15.0  # a page that hears none any more opens again: a network may drop a socket without a word
 MAX_SEND_SECONDS = 10.0  # until a page has read what is sent; one that does not read is closed
 START_PAGES = ""  # the place of pages that show no conversation yet
 MAX_THREAD_ID_CHARS = 100
@@ -27,6 +33,7 @@ CLOSE_THREAD_GONE = 4404
 CLOSE_TRY_AGAIN = 1013
 
 CreateFrames = Callable[..., AsyncGenerator[Frame]]
+Socket = WebSocket | PolledSocket
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +41,20 @@ _log = logging.getLogger(__name__)
 def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn = describe_nothing) -> None:
     create_frames = partial(stream_frames, services, describe_turn=describe_turn)
     pages = OpenPages(separates_people=services.store.database.separates_owners)
+    polled = PolledSockets()
+
+    @server.post("/api/threads/{thread_id:path}/events")
+    async def answer_poll(request: Request, thread_id: str, poll: str, seen: int | None = None) -> Response:
+        """Open a socket over requests, or send what it has for the page."""
+        serve = partial(_serve_page, create_frames=create_frames, pages=pages, thread_id=thread_id)
+        serve = partial(serve, is_expected="expected" in request.query_params)
+        return JSONResponse(await polled.answer(poll, seen, await _read_text(request), serve))
+
+    @server.post("/api/events")
+    async def answer_start_poll(request: Request, poll: str, seen: int | None = None) -> Response:
+        """The same, for a start page."""
+        serve = partial(_serve_start_page, services=services, create_frames=create_frames, pages=pages)
+        return JSONResponse(await polled.answer(poll, seen, await _read_text(request), serve))
 
     @server.websocket("/api/threads/{thread_id:path}/events")
     async def serve_events(socket: WebSocket, thread_id: str) -> None:
@@ -54,7 +75,11 @@ def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn =
         await _serve_start_page(socket, services, create_frames, pages)
 
 
-async def _serve_start_page(socket: WebSocket, services: Services, create_frames: CreateFrames, pages: OpenPages) -> None:
+async def _read_text(request: Request) -> str:
+    return (await request.body()).decode(errors="replace")
+
+
+async def _serve_start_page(socket: Socket, services: Services, create_frames: CreateFrames, pages: OpenPages) -> None:
     telling = asyncio.create_task(_tell_list_changes(socket, services))
     try:
         thread_id = await _wait_for_name(socket, pages)
@@ -65,7 +90,7 @@ async def _serve_start_page(socket: WebSocket, services: Services, create_frames
         await _serve_page(socket, create_frames, pages, thread_id, is_expected=True)
 
 
-async def _tell_list_changes(socket: WebSocket, services: Services) -> None:
+async def _tell_list_changes(socket: Socket, services: Services) -> None:
     """Send what changes the list of a start page. Where people are not separated, it asks."""
     if are_ends_told(services.store):
         return
@@ -75,7 +100,7 @@ async def _tell_list_changes(socket: WebSocket, services: Services) -> None:
             pass
 
 
-async def _wait_for_name(socket: WebSocket, pages: OpenPages) -> str | None:
+async def _wait_for_name(socket: Socket, pages: OpenPages) -> str | None:
     """Return the conversation that the page names; None if it closed, or has lost its place."""
     naming = asyncio.create_task(_receive_name(socket))
     with pages.enter(name_for_owner(START_PAGES), naming):
@@ -88,7 +113,7 @@ async def _wait_for_name(socket: WebSocket, pages: OpenPages) -> str | None:
     return None if naming.cancelled() else naming.result()
 
 
-async def _receive_name(socket: WebSocket) -> str | None:
+async def _receive_name(socket: Socket) -> str | None:
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         name = await socket.receive_text()
         return name if len(name) <= MAX_THREAD_ID_CHARS else None
@@ -96,24 +121,25 @@ async def _receive_name(socket: WebSocket) -> str | None:
 
 
 async def _serve_page(
-    socket: WebSocket, create_frames: CreateFrames, pages: OpenPages, thread_id: str, *, is_expected: bool = False
+    socket: Socket, create_frames: CreateFrames, pages: OpenPages, thread_id: str, *, is_expected: bool = False
 ) -> None:
     receipt = secrets.token_hex(8)
     frames = create_frames(thread_id, is_expected=is_expected)
     sending = asyncio.create_task(_send_frames(socket, frames, receipt))
     closing = asyncio.create_task(_wait_for_close(socket, receipt, lambda: pages.note_receipt(sending)))
+    beating = asyncio.create_task(_send_beats(socket))
     with pages.enter(name_for_owner(thread_id), sending):
         await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (sending, closing):
+        for task in (sending, closing, beating):
             task.cancel()
-        await asyncio.gather(sending, closing, return_exceptions=True)
+        await asyncio.gather(sending, closing, beating, return_exceptions=True)
         if pages.was_replaced(sending):
             await _close(socket, CLOSE_TRY_AGAIN)
     if not sending.cancelled() and (error := sending.exception()) is not None:
         _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
 
 
-async def _send_frames(socket: WebSocket, stream: AsyncGenerator[Frame], receipt: str) -> None:
+async def _send_frames(socket: Socket, stream: AsyncGenerator[Frame], receipt: str) -> None:
     """Send the frames. The first one carries a receipt, which a page that reads sends back."""
     async with contextlib.aclosing(stream) as frames:
         try:
@@ -127,7 +153,14 @@ async def _send_frames(socket: WebSocket, stream: AsyncGenerator[Frame], receipt
             await _close(socket, CLOSE_TRY_AGAIN)
 
 
-async def _send_frame(socket: WebSocket, frame: Frame) -> bool:
+async def _send_beats(socket: Socket) -> None:
+    is_open = True
+    while is_open:
+        await asyncio.sleep(BEAT_SECONDS)
+        is_open = await _send_frame(socket, {"kind": "beat"})
+
+
+async def _send_frame(socket: Socket, frame: Frame) -> bool:
     """Send a frame, and return whether the page is still there and reads."""
     try:
         async with asyncio.timeout(MAX_SEND_SECONDS):
@@ -137,13 +170,13 @@ async def _send_frame(socket: WebSocket, frame: Frame) -> bool:
     return True
 
 
-async def _close(socket: WebSocket, code: int) -> None:
+async def _close(socket: Socket, code: int) -> None:
     with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):  # the browser may have disconnected as well
         async with asyncio.timeout(MAX_SEND_SECONDS):
             await socket.close(code)
 
 
-async def _wait_for_close(socket: WebSocket, receipt: str, note_receipt: Callable[[], None]) -> None:
+async def _wait_for_close(socket: Socket, receipt: str, note_receipt: Callable[[], None]) -> None:
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         while True:
             if await socket.receive_text() == receipt:

@@ -21,7 +21,7 @@ LONG_QUESTION = "a long answer, please"
 PLACES = ("2 answers begin before yours.", "1 answer begins before yours.", "Your answer begins next.")
 
 
-def _find_free_port() -> int:
+def find_free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
@@ -44,7 +44,7 @@ def new_page(
             settings = {"auth": "password", "database_url": ordinary_url, "public_url": balancer.origin}
             settings |= getattr(request, "param", {})
             server = Server(tmp_path / str(number), **settings)
-            server.port = _find_free_port()
+            server.port = find_free_port()
             ports.append(server.port)
             stack.callback(server.stop)
             server.start()  # its port is the balancer's from now on, as the link has it
@@ -91,6 +91,19 @@ def test_a_page_works_when_each_request_goes_to_another_server(new_page: NewPage
     expect(ann.threads).to_have_count(0)
     sign_in(bob.tab, "bob", PASSWORD)
     expect(bob.threads).to_have_count(2)
+
+
+def test_answers_appear_without_websockets_though_each_request_goes_to_another_server(
+    new_page: NewPage, balancer: Balancer
+) -> None:
+    balancer.block = "forbidden"
+    ann = new_page()
+    join(ann, ann.server.links[-1], "Ann")
+    ann.say("The kingfisher digs a tunnel")
+    ann.say("And the heron?")
+    ann.expect_messages(4)
+    expect(ann.tab.get_by_text("Reconnecting…")).to_have_count(0)
+    assert balancer.sockets == 0
 
 
 def sign_in_twice(new_page: NewPage) -> tuple[Page, Page]:

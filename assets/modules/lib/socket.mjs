@@ -1,6 +1,6 @@
-/** The page's event stream: one WebSocket that reconnects by itself, of a conversation or of the start page. */
+/** The page's event stream: one socket that reconnects by itself, of a conversation or of the start page. */
+import { connect, START_PATH } from "./connection.mjs";
 import { forgetRun, recordRun } from "./live-run.mjs";
-import { readPageKey } from "./page-key.mjs";
 import { recordVersion } from "./seen-version.mjs";
 
 const FIRST_WAIT_MS = 200;
@@ -24,17 +24,11 @@ export function prepareSocket(on) {
   prepared ??= new StartSocket(on);
 }
 
-/** @returns {WebSocket|null} the prepared socket; null if it is not open */
+/** @returns {import("./connection.mjs").Connection|null} the prepared socket; null if it is not open */
 function takePrepared() {
   const socket = prepared?.take() ?? null;
   prepared = null;
   return socket;
-}
-
-function createSocket(path) {
-  const key = readPageKey();
-  // a socket cannot carry a header
-  return new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, key ? ["waymark", key] : []);
 }
 
 /**
@@ -120,7 +114,7 @@ class Reconnection {
 class StartSocket {
   #on;
   #socket = null;
-  #openedAt = 0;
+  #openedAt = Infinity;
   #hasLost = false;
   #reconnection = new Reconnection(() => this.#open());
 
@@ -129,19 +123,19 @@ class StartSocket {
     if (!window.waymark.isLeaving) this.#open();
   }
 
-  /** End here. @returns {WebSocket|null} the socket, if it is open */
+  /** End here. @returns {import("./connection.mjs").Connection|null} the socket, if it is open */
   take() {
     this.#reconnection.stop();
     const socket = this.#socket;
     if (socket === null) return null;
-    socket.onopen = socket.onclose = null;
-    if (socket.readyState === WebSocket.OPEN) return socket;
+    if (socket.isOpen) return socket;
     socket.close();
     return null;
   }
 
   #open() {
-    this.#socket = createSocket("/api/events");
+    this.#openedAt = Infinity;
+    this.#socket = connect(START_PATH);
     this.#socket.onopen = () => this.#noteOpen();
     this.#socket.onmessage = (event) => this.#on.onFrame(JSON.parse(event.data));
     this.#socket.onclose = (event) => this.#handleClose(event);
@@ -183,7 +177,7 @@ class ThreadSocket {
 
   open() {
     if (window.waymark.isLeaving) return;
-    this.attach(createSocket(`/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`));
+    this.attach(connect(`/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`));
   }
 
   attach(socket) {

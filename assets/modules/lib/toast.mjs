@@ -2,6 +2,7 @@
 import { setProperties } from "./properties.mjs";
 import { _ } from "./words.mjs";
 
+const LOOK_AGAIN_MS = 2000;
 const HIDDEN = { display: "none" };
 const MEASURED = { ".composer": "--composer-height", ".toasts": "--toast-height" };
 let onRetry = null;
@@ -13,6 +14,14 @@ let onRetry = null;
  */
 export function showToast(text, retry = null, label = _("Try again")) {
   showUpdateToast({ toast: { text, undo: null } }, retry, label);
+}
+
+/** Show a toast that can wait, in a moment: not while nobody looks, and in no other toast's place. */
+export function showToastWhenFree(...given) {
+  const isOtherShown = () => document.documentElement.hasAttribute("data-toast");
+  const show = () => (document.hidden || isOtherShown() ? wait() : showToast(...given));
+  const wait = () => setTimeout(show, LOOK_AGAIN_MS);
+  wait();
 }
 
 /**

@@ -165,6 +165,20 @@ def test_the_page_of_a_conversation_that_is_gone_is_closed_for_good() -> None:
     asyncio.run(story())
 
 
+def test_a_quiet_page_hears_that_its_socket_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with (
+            asyncio.timeout(60),
+            open_services() as parts,
+            serve_sockets(parts, OpenPages(), parts.store.create_thread().id, 1) as [page],
+        ):
+            while {"kind": "beat"} not in page.sent:  # noqa: ASYNC110  (as above)
+                await asyncio.sleep(0.005)
+
+    monkeypatch.setattr(stream, "BEAT_SECONDS", 0.05)
+    asyncio.run(story())
+
+
 def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent:
         begun = 0

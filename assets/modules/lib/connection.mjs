@@ -1,0 +1,219 @@
+/**
+ * Connections that bring frames: WebSockets, or requests for the same frames where the network lets no WebSocket through.
+ * Both have the same members, so nothing above knows which it has.
+ *
+ * @typedef {SocketConnection|PolledConnection} Connection
+ */
+import { createRequestId } from "./actions.mjs";
+import { readPageKey } from "./page-key.mjs";
+import { readOption, storeOption } from "./page-options.mjs";
+import { showToastWhenFree } from "./toast.mjs";
+import { _ } from "./words.mjs";
+
+const PROOF_MS = 3000; // from the beginning to the first frame
+const SILENCE_MS = 40_000; // between the beats of the server, which come every 15 s
+const MAX_FAILURES = 2; // of WebSockets in a row, until requests are tried
+const BUSY_MS = 300;
+const QUIET_MS = 700;
+const MAX_REQUEST_MS = 10_000;
+const TRY_SOCKET_MS = 60_000;
+export const START_PATH = "/api/events"; // of a page without a conversation
+const CLOSED_BY_NETWORK = 1006;
+const CLOSED_BY_SERVER = [1001, 1012, 1013]; // and the codes of its own, from 4000 on
+const BLOCKED = "polling"; // an option of the page
+// As the server writes it: no other frame is read here.
+const BEAT = '{"kind": "beat"}';
+
+let failures = readOption(BLOCKED) ? MAX_FAILURES : 0;
+
+/** Keep whether the network blocks WebSockets, for the next page as well, and say it once. */
+function noteBlocked(isBlocked) {
+  if (isBlocked === readOption(BLOCKED)) return;
+  storeOption(BLOCKED, isBlocked);
+  if (isBlocked) showToastWhenFree(_("Live updates are slow here, because this network blocks WebSockets."));
+}
+
+const isOfNetwork = (code) => code < 4000 && !CLOSED_BY_SERVER.includes(code);
+
+/**
+ * Open a connection. Its events `onopen`, `onmessage` and `onclose` are to be set at once.
+ * @param {string} path of frames
+ * @returns {Connection}
+ */
+export const connect = (path) => new (failures < MAX_FAILURES ? SocketConnection : PolledConnection)(path);
+
+const ignore = () => undefined;
+
+/** A WebSocket that is given up if it brings nothing in time. */
+class SocketConnection {
+  onopen = ignore;
+  onmessage = ignore;
+  onclose = ignore;
+  onproof = ignore; // the network lets it through
+  isOpen = false;
+  #socket;
+  #isProven = false;
+  #timer = 0;
+
+  constructor(path) {
+    const key = readPageKey();
+    // a socket cannot carry a header
+    this.#socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, key ? ["waymark", key] : []);
+    this.#socket.onopen = () => this.#handleOpen(path);
+    this.#socket.onmessage = (event) => this.#receive(event);
+    this.#socket.onclose = ({ code }) => this.#end(code);
+    this.#expect(PROOF_MS);
+  }
+
+  send(text) {
+    if (!this.#isProven) this.#expect(PROOF_MS);
+    this.#socket.send(text);
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.isOpen = false;
+    this.#socket.onopen = this.#socket.onmessage = this.#socket.onclose = null;
+    this.#socket.close();
+  }
+
+  #expect(ms) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      failures = MAX_FAILURES;
+      this.#end(CLOSED_BY_NETWORK);
+    }, ms);
+  }
+
+  #handleOpen(path) {
+    this.isOpen = true;
+    if (path === START_PATH) {
+      clearTimeout(this.#timer); // nothing comes until the page names a conversation
+      failures = 0;
+      this.onproof();
+    }
+    this.onopen();
+  }
+
+  #receive(event) {
+    if (!this.#isProven) {
+      this.#isProven = true;
+      clearTimeout(this.#timer);
+      failures = 0;
+      noteBlocked(false);
+      this.onproof();
+    }
+    if (event.data === BEAT) this.#expect(SILENCE_MS);
+    else this.onmessage(event);
+  }
+
+  #end(code) {
+    if (!this.#isProven && isOfNetwork(code)) failures += 1;
+    this.close();
+    this.onclose({ code });
+  }
+}
+
+/** Requests that bring the frames, until a WebSocket gets through. Closed by itself, it is opened again as one. */
+class PolledConnection {
+  onopen = ignore;
+  onmessage = ignore;
+  onclose = ignore;
+  isOpen = false;
+  #path;
+  #address;
+  #seen = null; // the number of frames; null before the first reply
+  #texts = []; // to be sent
+  #isClosed = false;
+  #isAsking = false;
+  #timer = 0;
+  #attempt = null; // to get a WebSocket through
+  #attempts = setInterval(() => this.#trySocket(), TRY_SOCKET_MS);
+
+  constructor(path) {
+    this.#path = path;
+    this.#address = `${path}${path.includes("?") ? "&" : "?"}poll=${createRequestId()}`;
+    window.addEventListener("online", this.#hurry);
+    document.addEventListener("visibilitychange", this.#hurry);
+    this.#ask();
+  }
+
+  send(text) {
+    this.#texts.push(text);
+    this.#ask();
+  }
+
+  close() {
+    this.#isClosed = true;
+    this.isOpen = false;
+    clearTimeout(this.#timer);
+    clearInterval(this.#attempts);
+    window.removeEventListener("online", this.#hurry);
+    document.removeEventListener("visibilitychange", this.#hurry);
+    this.#attempt?.close();
+  }
+
+  async #ask() {
+    if (this.#isAsking || this.#isClosed || window.waymark.isLeaving) return;
+    this.#isAsking = true;
+    clearTimeout(this.#timer);
+    const seen = this.#seen === null ? "" : `&seen=${this.#seen}`;
+    const reply = await post(this.#address + seen, this.#texts.shift());
+    if (this.#isClosed) return;
+    if (reply === null) this.#end(CLOSED_BY_NETWORK);
+    else this.#receive(reply);
+    this.#isAsking = false;
+    const wait = reply?.frames.length ? BUSY_MS : QUIET_MS;
+    if (!this.#isClosed) this.#timer = setTimeout(() => this.#ask(), this.#texts.length ? 0 : wait);
+  }
+
+  #receive({ frames, code }) {
+    if (this.#seen === null) this.#handleOpen();
+    for (const data of frames) {
+      if (this.#isClosed) return;
+      this.#seen += 1;
+      if (data !== BEAT) this.onmessage({ data });
+    }
+    if (code !== null && !this.#isClosed) this.#end(code);
+  }
+
+  #handleOpen() {
+    this.#seen = 0;
+    this.isOpen = true;
+    this.onopen();
+    this.#trySocket();
+  }
+
+  /** Try whether the network lets a WebSocket through. The first time tells it from a server that was away. */
+  #trySocket() {
+    if (this.#attempt || !this.isOpen) return;
+    this.#attempt = new SocketConnection(this.#path);
+    this.#attempt.onproof = () => this.#end(CLOSED_BY_NETWORK);
+    this.#attempt.onclose = ({ code }) => {
+      this.#attempt = null;
+      if (isOfNetwork(code)) noteBlocked(true);
+    };
+  }
+
+  #hurry = () => {
+    if (document.visibilityState !== "visible") return;
+    this.#ask();
+    this.#trySocket();
+  };
+
+  #end(code) {
+    if (!this.isOpen) failures = MAX_FAILURES - 1; // the server may be away: a WebSocket is next
+    this.close();
+    this.onclose({ code });
+  }
+}
+
+/** @returns {Promise<{frames: string[], code: number|null}|null>} null without a reply of the server */
+async function post(address, body = "") {
+  try {
+    const reply = await fetch(address, { method: "POST", body, signal: AbortSignal.timeout(MAX_REQUEST_MS) });
+    return reply.ok ? await reply.json() : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,158 @@
+"""Networks that let no WebSocket through: the page asks for the same frames instead, and loses nothing of what it does."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
+
+from tests.balancer import BLOCKS, Balancer
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.test_balanced_servers import find_free_port
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+from tests.rounds import sample
+
+pytestmark = pytest.mark.e2e
+POEM = "The first line stands.\n\nThe second line runs.\n\nThe third line ends it all."
+TOLD = re.compile("Live updates are slow here")
+FIRST_ANSWER_MS = 5_000
+BEAT = '{"kind": "beat"}'
+SHORT_SILENCE = """{
+  const wait = window.setTimeout;
+  window.setTimeout = (work, ms, ...rest) => wait(work, ms === 40_000 ? 300 : ms, ...rest);
+}"""
+
+
+@pytest.fixture
+def network() -> Iterator[Balancer]:
+    with Balancer() as network:
+        yield network
+
+
+@pytest.fixture
+def behind(network: Balancer, tmp_path: Path, openai_settings: dict[str, str]) -> Iterator[Server]:
+    """A server that is reached through the network alone."""
+    server = Server(tmp_path / "behind", public_url=network.origin, **openai_settings)
+    server.port = port = find_free_port()
+    server.start()
+    network.serve([port])
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+
+
+def open_page(visit: Visit, server: Server, path: str = "/", **options: Page) -> Page:
+    page = visit(server, path, **options)
+    page.expect_lost_server()
+    return page
+
+
+def expect_line(page: Page, line: str, timeout: float | None = None) -> None:
+    expect(page.live).to_contain_text(line, timeout=timeout)
+
+
+@pytest.mark.parametrize("block", sample(BLOCKS, 2))
+def test_a_page_without_websockets_does_everything_that_a_page_does(
+    block: str, network: Balancer, behind: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    network.block = block
+    page = open_page(visit, behind)
+    fake_openai.hold(after_tokens=6)
+    fake_openai.script(Say(POEM), Say("Red it is."), Say(POEM))
+    page.send("Write me a poem")
+    expect_line(page, "The first line stands.", FIRST_ANSWER_MS)
+    expect(page.tab.get_by_text(TOLD)).to_be_visible()
+    page.tab.locator("#toast-close").click()
+    expect(page.tab).to_have_url(re.compile("/t/"))
+    second = open_page(visit, behind, page.tab.url.removeprefix(behind.origin), beside=page)
+    expect_line(second, "The first line stands.")
+    page.reload()
+    expect_line(page, "The first line stands.")
+    fake_openai.release()
+    for each in (page, second):
+        each.wait_for_answer()
+        each.expect_messages(2)
+    page.save("Poem")
+    page.say("Red?")
+    second.expect_messages(4)
+    fake_openai.hold(after_tokens=6)
+    page.send("Another poem")
+    expect_line(second, "The first line stands.")
+    second.stop_button.click()
+    for each in (page, second):
+        expect(each.stop_button).to_have_count(0)
+        each.expect_messages(6)
+    fake_openai.release()
+    page.restore("Poem")
+    second.expect_messages(2)
+    page.undo()
+    second.expect_messages(6)
+    assert page.messages() == second.messages()
+    expect(page.tab.get_by_text("Reconnecting…")).to_have_count(0)
+    for each in (page, second):
+        expect(each.tab.get_by_text(TOLD)).to_have_count(0)  # once is enough
+
+
+def test_a_page_goes_back_to_websockets_by_itself(
+    network: Balancer, behind: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    network.block = "forbidden"
+    page = open_page(visit, behind)
+    fake_openai.script(Say("Red it is."), Say("Green it is."))
+    page.say("Red?")
+    expect(page.tab.get_by_text(TOLD)).to_be_visible()
+    assert network.sockets == 0
+    network.block = None
+    asked: list[str] = []
+    page.tab.on("request", lambda request: asked.append(request.url) if "poll=" in request.url else None)
+    with page.tab.expect_websocket(lambda socket: "/events" in socket.url) as opened:
+        page.tab.evaluate("window.dispatchEvent(new Event('online'))")
+    opened.value.wait_for_event("framereceived")
+    page.tab.wait_for_function("localStorage.getItem('waymark.polling') === 'off'")
+    page.say("Green?")
+    asked.clear()
+    page.say("Blue?")
+    assert asked == []
+
+
+def test_a_page_whose_socket_falls_silent_opens_another_one(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.script(Say("Red it is."), Say("Green it is."))
+    page = visit(shared_openai_server)
+    page.tab.add_init_script(SHORT_SILENCE)
+    page.say("Red?")
+    opened: list[WebSocketRoute] = []
+
+    def connect(socket: WebSocketRoute) -> None:
+        opened.append(socket)
+        server, is_silent = socket.connect_to_server(), len(opened) == 1
+
+        def deliver(frame: str | bytes) -> None:
+            if not (is_silent and opened[1:]):
+                socket.send(frame)
+            if is_silent:
+                socket.send(BEAT)  # the last one
+
+        server.on_message(deliver)
+
+    page.tab.route_web_socket(re.compile("/threads/.*/events"), connect)
+    page.reload()
+    while len(opened) < 2:
+        page.tab.wait_for_timeout(10)
+    page.say("Green?")
+
+
+def test_a_page_without_websockets_is_left_when_its_session_ends(
+    network: Balancer, behind: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    network.block = "forbidden"
+    page = open_page(visit, behind)
+    page.expected.append("401")
+    fake_openai.script(Say("Red it is."))
+    page.say("Red?")
+    page.tab.context.clear_cookies()
+    expect(page.tab).to_have_url(re.compile("/sign-in"))
