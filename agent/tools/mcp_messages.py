@@ -26,6 +26,7 @@ _MINUTE = 60.0  # in seconds
 MAX_REMOTE_RESULT_CHARS = 40_000  # of a result
 MAX_ENDING_BYTES = 1_000  # kept of the end of a longer message: some programs write its id last
 UNREADABLE_CODE = -32_099  # our own, for an answer that cannot be used
+STRUCTURED = "structuredContent"
 BROKEN_CODE = -32_000  # the library's, for a lost connection
 _ID_AT_START = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]{0,10}"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,')
 _ID_AT_END = re.compile(rb'"id"\s*:\s*"?(\d{1,15})"?\s*[,}]')
@@ -133,10 +134,8 @@ def read_message(found: BoundedBytes) -> Json:
     if found.is_cut:
         message.setdefault("id", _find_id(found))
     result = message.get("result")
-    if isinstance(result, dict) and isinstance(result.get("content"), list):
-        is_failed = result.get("isError") is True or (found.is_cut and bool(_ERROR_AT_END.search(found.end)))
-        content = [{"type": "text", "text": _join_content(result["content"], found)}]
-        return {"jsonrpc": "2.0", "id": message.get("id"), "result": {"content": content, "isError": is_failed}}
+    if isinstance(result, dict) and (isinstance(result.get("content"), list) or STRUCTURED in result):
+        return _read_result(message.get("id"), result, found)
     if found.is_cut or has_more_values(message, MAX_MESSAGE_VALUES):
         return make_error(message.get("id"), UNREADABLE_CODE)
     return message
@@ -180,27 +179,49 @@ def _find_id(found: BoundedBytes) -> int | None:
     return int(ids[-1]) if ids else None
 
 
-def _join_content(blocks: list[Any], found: BoundedBytes) -> str:
+def _read_result(call_id: Any, result: Json, found: BoundedBytes) -> Json:
+    """Return the answer to a call with its result as one text. Values stand for blocks that have no text."""
+    is_failed = result.get("isError") is True or (found.is_cut and bool(_ERROR_AT_END.search(found.end)))
+    blocks, values = result.get("content"), result.get(STRUCTURED)
+    blocks = blocks if isinstance(blocks, list) else []
+    texts = list(map(_read_content_block, blocks))
+    if values is not None and not any(map(_find_text, blocks)):
+        if has_more_values(values, MAX_MESSAGE_VALUES):
+            return make_error(call_id, UNREADABLE_CODE)
+        texts.append(to_json(values).decode())
+    content = [{"type": "text", "text": _join_texts(texts, found)}]
+    return {"jsonrpc": "2.0", "id": call_id, "result": {"content": content, "isError": is_failed}}
+
+
+def _join_texts(blocks: list[str], found: BoundedBytes) -> str:
     """Return the text of a result. The note of a cut counts bytes, because the rest was not read as text."""
     texts, length = list[str](), 0
-    for text in map(_read_content_block, blocks):
+    for text in blocks:
         if length <= MAX_REMOTE_RESULT_CHARS:
             texts.append(text)
         length += len(text) + 1
-    joined, missing = "\n".join(texts)[:MAX_REMOTE_RESULT_CHARS] or "(nothing)", length - 1 - MAX_REMOTE_RESULT_CHARS
+    joined, missing = "\n".join(texts)[:MAX_REMOTE_RESULT_CHARS], length - 1 - MAX_REMOTE_RESULT_CHARS
+    joined = joined if joined.strip() else "(nothing)"
     if found.is_cut:
         return f"{joined}\n… (cut: the whole result has {found.size:,} bytes)"
     return note_cut(joined, missing)
 
 
+def _find_text(block: Any) -> str:
+    """Return the text of a block, or of the resource in it; an empty one without any."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    holder = block.get("resource") if kind == "resource" else block
+    text = holder.get("text") if isinstance(holder, dict) and kind in ("text", "resource") else None
+    return text if isinstance(text, str) and text.strip() else ""
+
+
 def _read_content_block(block: Any) -> str:
     """Return the text of a result's block, or a note that names its type."""
     kind = block.get("type") if isinstance(block, dict) else None
-    if kind == "text" and isinstance(block.get("text", ""), str):
-        return str(block.get("text", ""))
-    resource = block.get("resource") if kind == "resource" else None
-    if isinstance(resource, dict) and isinstance(resource.get("text"), str):
-        return str(resource["text"])
+    if (text := _find_text(block)) or (kind == "text" and isinstance(block.get("text", ""), str)):
+        return text
+    if kind == "resource" and isinstance(block.get("resource"), dict):
+        return f"(a resource at {to_label(block['resource'].get('uri'))}, which cannot be shown here)"
     if kind == "resource_link":
         return f"(a link to {to_label(block.get('uri'))})"
     return f"(content of the kind {to_label(kind) or 'unknown'}, which cannot be shown here)"

@@ -52,6 +52,56 @@ def test_a_cut_result_keeps_its_beginning_and_names_its_call_by_its_end() -> Non
     assert f"the whole result has {len(data):,} bytes" in text(found)
 
 
+VALUES = {"id": 42, "note": "é", "tags": []}
+WRITTEN = '{"id":42,"note":"é","tags":[]}'
+IMAGE = {"type": "image", "data": "x"}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "read"),
+    [
+        ([], WRITTEN),
+        ([{"type": "text", "text": " "}], f"\n{WRITTEN}"),
+        ([IMAGE], f"(content of the kind image, which cannot be shown here)\n{WRITTEN}"),
+        ([{"type": "resource_link", "uri": "a://b"}], f"(a link to a://b)\n{WRITTEN}"),
+        ([{"type": "resource", "resource": {"uri": "a://b", "text": "hello"}}], "hello"),
+        ([{"type": "text", "text": '{"id": 42}'}], '{"id": 42}'),
+    ],
+)
+def test_a_result_that_stands_only_in_values_is_read_as_their_json(blocks: list[Any], read: str) -> None:
+    assert text(read_message(bounded(answer(*blocks, structuredContent=VALUES)))) == read
+
+
+def test_a_result_of_values_needs_no_blocks_and_can_be_a_failure() -> None:
+    data = json.dumps({"jsonrpc": "2.0", "id": 7, "result": {"structuredContent": {"result": None}, "isError": True}})
+    found = read_message(bounded(data.encode()))
+    assert (text(found), found["result"]["isError"]) == ('{"result":null}', True)
+
+
+def test_long_numbers_in_a_result_of_values_are_an_error_of_their_call_and_never_written() -> None:
+    values = {"n": [10**4_000] * (MAX_MESSAGE_BYTES // 4_100)}
+    assert "result" in read_message(bounded(answer(structuredContent=values)))
+    values = {"n": [10**4_000] * 100, "more": [0] * (MAX_MESSAGE_VALUES - 3_000)}
+    assert read_message(bounded(answer(structuredContent=values))) == mcp_messages.make_error(7, UNREADABLE_CODE)
+
+
+def test_a_cut_result_of_values_keeps_their_beginning() -> None:
+    found = read_message(bounded(answer(structuredContent={"rows": ["x" * 90] * (MAX_MESSAGE_BYTES // 90)})))
+    assert text(found).startswith('{"rows":["xxx')
+    assert "the whole result has" in text(found)
+
+
+@pytest.mark.parametrize("blocks", [[{"type": "text", "text": ""}] * 2, [{"type": "text"}]])
+def test_an_empty_result_says_that_it_is_empty(blocks: list[Any]) -> None:
+    assert text(read_message(bounded(answer(*blocks)))) == "(nothing)"
+
+
+def test_a_resource_without_text_is_named() -> None:
+    for holder in ({"uri": "a://b", "blob": "eA=="}, {"uri": "a://b", "text": ""}):
+        found = read_message(bounded(answer({"type": "resource", "resource": holder})))
+        assert text(found) == "(a resource at a://b, which cannot be shown here)"
+
+
 def test_a_message_of_many_small_values_is_an_error_of_its_call() -> None:
     def listed(count: int) -> dict[str, Any]:
         return read_message(bounded(json.dumps({"jsonrpc": "2.0", "id": 3, "result": {"tools": [[]] * count}}).encode()))
