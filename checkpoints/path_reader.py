@@ -4,10 +4,14 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from .rows import checkpoint_rows, message_rows, path_questions, thread_rows
+from .rows import checkpoint_rows, message_rows, operation_rows, path_questions, thread_rows, tree_rows
+from .storage import schema
 from .storage.database import Database
 from .values import history
 from .values.model import Checkpoint, Message, Node, PathSize, Removal, Thread
+from .values.operation import OperationKind
+
+_GO_ON = (OperationKind.APPEND, OperationKind.GOTO, OperationKind.REWIND)
 
 
 class PathReader:
@@ -57,6 +61,23 @@ class PathReader:
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
             return path_questions.measure_messages(connection, path, agent, first=first, before=before)
+
+    def list_left_messages(self, thread_id: str) -> list[Message]:
+        """Return the messages that runs wrote on from the head when the thread stood there before, as before an undo."""
+        table = schema.operation.c
+        with self.database.begin_read() as connection:
+            head_id = thread_rows.select_thread(connection, thread_id).head_id
+            if head_id is None:
+                return []
+            names_head = sa.cast(table.changes, sa.Text).contains(head_id, autoescape=True)
+            changes = operation_rows.select_operations(connection, thread_id, table.kind.in_(_GO_ON), names_head)
+            began = [each for each in changes if tree_rows.find_head_before(each) == head_id]
+            groups = {each.undo_group for each in began if each.undo_group is not None}
+            later = (table.grouped.in_(groups), table.version >= min((each.version for each in began), default=0))
+            written = operation_rows.select_operations(connection, thread_id, *later, abridged=True) if groups else []
+            nodes = thread_rows.select_nodes(connection, {each.result for each in written if each.result})
+            places = {(node.segment, node.depth) for node in nodes.values()}
+            return [*message_rows.select_messages_at(connection, places).values()]
 
     def count_removal(self, thread_id: str, message_id: str | None) -> Removal:
         """Return the removal of `preview_message_removal`, without the prompt."""

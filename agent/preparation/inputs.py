@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, ToolMessage
 
 from agent.context.measurement import Context, estimate_overhead, measure_context, measure_path_growth, measure_tokens_at
 from agent.context.numbering import NumberStyle
 from agent.context.prompts import SYSTEM_PROMPT, compose_system_text
 from agent.context.recent_messages import RecentMessages
-from agent.context.request import build_request
+from agent.context.request import NOT_CARRIED_OUT_TEXT, build_request
 from agent.context.window import Window, find_window
 from agent.graph.state import Limits
+from agent.marks import CallKey, MoveMark
 from agent.preparation import compaction
 from agent.preparation.compaction import NOTHING_YET_TEXT, NotCompactedError, Passage, SummaryPreview, SummaryScope
 from agent.settings import ModelCatalog, ModelUnavailableError, ThreadSettings
@@ -23,6 +24,8 @@ from agent.subagents.agents import Agents, describe_agents
 from agent.subagents.delegation import OpenCall, find_open_calls, load_last_turn
 from agent.time_travel.excerpts import ExcerptRefusedError
 from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
+from agent.tools.decisions import DENIED_TEXT, NOT_APPROVED_TEXT, UNDONE_CALL_TEXT, UNDONE_MOVE_TEXT
+from agent.tools.names import MOVE_NAMES
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
 from agent.tracing.protocol import Tracer
 from checkpoints import HEAD, MAIN, Candidate, Message, Run, Runs, RunState, StateError, Store, Thread
@@ -30,6 +33,7 @@ from checkpoints.values.sentence import sentence
 
 MAX_PREVIEWED_THREADS = 32  # with moves that wait: a preview takes several statements
 MAX_CANDIDATE_MESSAGES = 1_000  # of one answer; its budget ends it long before
+_NOT_MADE_TEXTS = (DENIED_TEXT, NOT_APPROVED_TEXT, NOT_CARRIED_OUT_TEXT)
 MAX_MEASURED_HEADS = 256  # heads whose context is cached: a long conversation is read for it once
 
 
@@ -103,14 +107,29 @@ class RunInputs:
         """Return the instructions on a branch of a fork: the agent there has no sub-agents."""
         return compose_system_text(self.load_system_prompt().text, self.load_settings(run).instructions)
 
-    def load_waiting_calls(self, thread_id: str, *, after_crash: bool = False) -> list[OpenCall]:
+    def load_waiting_calls(self, thread_id: str, *, after_crash: bool = False, after_undo: bool = False) -> list[OpenCall]:
         """Return the calls that await a person's decision, and the calls that wait for those.
 
-        With `after_crash`, also the calls of a run that was interrupted.
+        With `after_crash`, also the calls of a run that was interrupted. With `after_undo`, also those at a place where no
+        run has ended, as an undo leaves it.
         """
         latest = self._runs.get_latest_run(thread_id)
         states = (RunState.WAITING, RunState.INTERRUPTED) if after_crash else (RunState.WAITING,)
-        return self.load_open_calls(thread_id) if latest is not None and latest.state in states else []
+        is_open = latest.state in states if latest is not None else after_undo
+        return self.load_open_calls(thread_id) if is_open else []
+
+    def find_undone_calls(self, thread_id: str, calls: Sequence[OpenCall]) -> dict[CallKey, str]:
+        """Return what a model is told of those calls without a result that were made and taken back."""
+        left = self._store.list_left_messages(thread_id)
+        results = [(message.agent, message.langchain) for message in left if message.type == "tool" and not message.damaged]
+        done = {
+            CallKey(agent, result.tool_call_id)
+            for agent, result in results
+            if isinstance(result, ToolMessage) and not result.text.startswith(_NOT_MADE_TEXTS)
+        }
+        is_moved = any(MoveMark.of(message) for message in left if message.type != "tool")
+        moves = [each.key for each in calls if is_moved and each.agent == MAIN and each.call["name"] in MOVE_NAMES][:1]
+        return dict.fromkeys(done, UNDONE_CALL_TEXT) | dict.fromkeys(moves, UNDONE_MOVE_TEXT)
 
     def load_open_calls(self, thread_id: str) -> list[OpenCall]:
         return find_open_calls(load_last_turn(self._store, thread_id))

@@ -89,22 +89,24 @@ class RunPreparer:
             waiting_calls = self._load_waiting_calls(request, graph)
             if not is_repeated:
                 self._check_decision(request, waiting_calls)
-            waiting, closing_text = self._find_waiting(request), self._choose_closing_text(request, graph)
+            waiting, closing = self._find_waiting(request), self._close_calls(request, waiting_calls)
         handover = None if self.runs.worker_id is None else Handover(RunJob.of(request, waiting).write(), waits)
-        run = self._begin(request, waiting_calls, closing_text, handover)
+        run = self._begin(request, closing, handover)
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
         kept_calls = waiting_calls if request.is_decision or (graph and request.message is None) else ()
         return self.load_start(run, request, kept_calls, waiting.usage if waiting is not None else None)
 
-    def _choose_closing_text(self, request: RunRequest, graph: str) -> str:
-        """Return the result of calls that a message leaves undecided, or that a crash of a user graph has cut off."""
-        is_cut_off = graph and request.thread_id and not self.inputs.load_waiting_calls(request.thread_id)
-        return UNKNOWN_RESULT_TEXT if is_cut_off else NOT_APPROVED_TEXT
+    def _close_calls(self, request: RunRequest, calls: Sequence[OpenCall]) -> list[NewMessage]:
+        """Return the results of calls that a message leaves undecided, that were undone, or that a crash has cut off."""
+        if request.message is None or not request.thread_id or not calls:
+            return []
+        undone = self.inputs.find_undone_calls(request.thread_id, calls)
+        text = NOT_APPROVED_TEXT if self.inputs.load_waiting_calls(request.thread_id) else UNKNOWN_RESULT_TEXT
+        results = [(make_refusal(each.call, undone.get(each.key, text)), each.agent) for each in calls]
+        return [NewMessage(serde.to_body(result), agent=agent) for result, agent in results]
 
-    def _begin(
-        self, request: RunRequest, waiting_calls: Sequence[OpenCall], closing_text: str, handover: Handover | None
-    ) -> Run:
+    def _begin(self, request: RunRequest, closing: Sequence[NewMessage], handover: Handover | None) -> Run:
         if isinstance(request.rerun, NewRerun):
             assert request.message is not None
             new = request.rerun
@@ -119,9 +121,7 @@ class RunPreparer:
             caller=request.caller,
             after=request.after_id,
             title=request.title,
-            closing_messages=[
-                NewMessage(serde.to_body(make_refusal(each.call, closing_text)), agent=each.agent) for each in waiting_calls
-            ],
+            closing_messages=closing,
             settings=request.settings,
             compacts=request.scope is not None,
             rerun=request.rerun or self._find_rerun(request),
@@ -144,7 +144,8 @@ class RunPreparer:
         if not request.thread_id or request.after_id != HEAD or isinstance(request.rerun, NewRerun):
             return []  # a call that waits, waits on
         # The built-in agent completes the pairs of each request; a user graph gets the messages as they are.
-        return self.inputs.load_waiting_calls(request.thread_id, after_crash=bool(graph))
+        is_message = request.message is not None
+        return self.inputs.load_waiting_calls(request.thread_id, after_crash=bool(graph), after_undo=is_message)
 
     def _find_waiting(self, request: RunRequest) -> Run | None:
         """Return the run that waits for a decision: its usage, and the work after it, are those of the next one."""

@@ -8,6 +8,11 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessag
 
 NOT_APPROVED_TEXT = "Not approved: the user went on without it."
 STOPPED_TEXT = "Stopped before it finished."
+UNDONE_CALL_TEXT = (
+    "This call was made and had a result, and then the user took that back. "
+    "Any effects outside of this conversation remain: look before you call it again."
+)
+UNDONE_MOVE_TEXT = "This move was made, and then the user took it back. Do not make it again unless the user asks for it."
 DENIED_TEXT = "The user did not allow this call."
 
 

@@ -84,12 +84,13 @@ def _select_heads_before(connection: sa.Connection, thread_id: str, versions: Se
     if not versions:
         return {}
     whole = operation_rows.select_operations(connection, thread_id, schema.operation.c.version.in_(versions))
-    heads = {each.version: _find_head_before(each) for each in whole}
+    heads = {each.version: find_head_before(each) for each in whole}
     nodes = thread_rows.select_nodes(connection, {head for head in heads.values() if head})
     return {version: nodes[head] for version, head in heads.items() if head in nodes}
 
 
-def _find_head_before(operation: Operation) -> str | None:
+def find_head_before(operation: Operation) -> str | None:
+    """Return the message that a branch stood on before an operation."""
     heads = [str(change.before.get("head_id")) for change in operation.changes if change.table == "branch"]
     return heads[0] if heads else None
 

@@ -11,7 +11,7 @@ from agent.context.subagent_memory import find_memory_move
 from agent.subagents.delegation import OpenCall
 from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
-from agent.tools.decisions import STOPPED_TEXT
+from agent.tools.decisions import STOPPED_TEXT, UNDONE_CALL_TEXT, UNDONE_MOVE_TEXT
 from agent.tools.names import FORK
 from checkpoints import Message
 from checkpoints.values import limits, serde
@@ -24,6 +24,7 @@ from components.views.subagent_work import WorkView
 from words import N_, _, ngettext
 
 DAMAGED_TEXT = N_("This message is damaged and is not shown.")
+_STOPPED_TEXTS = (STOPPED_TEXT, NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT, UNDONE_CALL_TEXT, UNDONE_MOVE_TEXT)
 MAX_BEGINNING_CHARS = 300  # of a message that another text names
 CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
 CardKey = tuple[str, str]  # the ids of the calling message and of its call
@@ -93,7 +94,7 @@ class ToolResult:
 
     @property
     def status(self) -> CallStatus:
-        if str(self.message.text) in (STOPPED_TEXT, NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT):
+        if str(self.message.text) in _STOPPED_TEXTS:
             return "stopped"
         return "error" if self.message.status == "error" else "done"
 

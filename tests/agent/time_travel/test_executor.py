@@ -13,7 +13,7 @@ from agent.events import ToolStarted
 from agent.graph.tool_calls import AFTER_MOVE_TEXT, SWITCHED_OFF_TEXT
 from agent.preparation.requests import NothingToDecideError
 from agent.time_travel.policy import Policy, TimeTravelEvent
-from agent.tools.decisions import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
+from agent.tools.decisions import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, UNDONE_MOVE_TEXT, Decision
 from checkpoints import Caller, OperationKind, Run, RunState, StateError
 from components.views import message_view
 from tests.agent.running import Running, budget, model_at, running, tool
@@ -460,3 +460,54 @@ def test_a_move_that_waits_while_moves_are_switched_off_is_not_made_and_the_mode
         assert SWITCHED_OFF_TEXT in str(fake.requests[-1]["messages"][-1])
 
     assert play(story, WAITING_MOVE, Say("Fine."), policy="ask") == []
+
+
+def read_result(fake: FakeOpenAI) -> str:
+    """The result of the last call that the model reads."""
+    return str([message["content"] for message in fake.requests[-1]["messages"] if message["role"] == "tool"][-1])
+
+
+@pytest.mark.parametrize("policy", ["allow", "ask"])
+def test_after_a_move_was_taken_back_the_model_reads_so(policy: Policy) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.say("more")
+        if policy == "ask":
+            assert await allowed(chat, "1") is RunState.DONE
+        chat.store.undo(chat.thread_id)
+        for _ in range(2):
+            await chat.say("and now?")
+            assert UNDONE_MOVE_TEXT in read_result(fake)
+            assert chat.unanswered() == set()
+            chat.store.undo(chat.thread_id)
+
+    move = Call("goto", {"position": "msg_0", "message": NOTE}, id="1")
+    play(story, Say("Hi."), move, Say("AI is …"), Say("Fine."), Say("Fine."), policy=policy)
+
+
+@pytest.mark.parametrize("answer", ["rewind", "calls"])
+def test_of_a_move_and_the_calls_beside_it_the_model_reads_what_became_of_each(answer: str) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.say("more")
+        chat.store.undo(chat.thread_id)
+        await chat.say("and now?")
+        read = [message["content"] for message in fake.requests[-1]["messages"] if message["role"] == "tool"]
+        told = [next((text for text in KNOWN if text in each), each) for each in read]
+        assert told == ([UNDONE_MOVE_TEXT] if answer == "rewind" else ["[msg_4] 2", UNDONE_MOVE_TEXT, AFTER_MOVE_TEXT])
+
+    KNOWN = (UNDONE_MOVE_TEXT, AFTER_MOVE_TEXT)
+    calls = (Call("calculator", {"expression": "1+1"}), go(), Call("calculator", {"expression": "3+3"}))
+    reply = Call("rewind", {"n": 1, "content": "Hello!"}) if answer == "rewind" else Calls(calls)
+    play(story, Say("Hi."), reply, Say("AI is …"), Say("Fine."))
+
+
+def test_a_move_that_was_denied_was_not_made_also_after_the_undo_of_the_denial() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("1", "deny"), caller=Caller()))
+        chat.store.undo(chat.thread_id)
+        await chat.say("and now?")
+        assert NOT_APPROVED_TEXT in read_result(fake)
+
+    play(story, Call("goto", {"position": "msg_0", "message": NOTE}, id="1"), Say("Fine."), Say("Fine."), policy="ask")

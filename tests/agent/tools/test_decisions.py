@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.preparation.requests import NothingToDecideError
-from agent.tools.decisions import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
+from agent.tools.decisions import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, UNDONE_CALL_TEXT, Decision
 from checkpoints import Caller, RunState
 from tests.agent.running import Running, budget, model_at, running
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
@@ -235,3 +235,27 @@ def test_calls_are_counted_on_after_a_decision() -> None:
 
     replies = [Calls((Call("look", {}, id="0"), ASK)), Call("look", {}, id="3")]
     play(story, *replies, run=budget(calls=2))
+
+
+@pytest.mark.parametrize(
+    ("decision", "text"),
+    [
+        ({"kind": "allow"}, UNDONE_CALL_TEXT),
+        ({"kind": "respond", "text": "Bob"}, UNDONE_CALL_TEXT),
+        ({"kind": "deny"}, NOT_APPROVED_TEXT),
+    ],
+)
+@pytest.mark.parametrize("back", ["undo", "restore"])
+def test_a_call_whose_result_was_taken_back_is_told_to_have_had_one(decision: dict[str, str], text: str, back: str) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        place = chat.store.save(chat.thread_id, name="here").result
+        assert await decide(chat, **decision) is RunState.DONE
+        if back == "undo":
+            chat.store.undo(chat.thread_id)
+        else:
+            chat.store.restore(chat.thread_id, place)
+        await chat.say("and now?")
+        assert results(chat) == [text]
+
+    play(story, ASK, Say("Fine."), Say("Fine."))
