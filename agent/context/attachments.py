@@ -4,7 +4,7 @@ Until a request is built, messages only name their files. So a long path costs n
 """
 
 import base64
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
@@ -56,7 +56,7 @@ def describe_attachments(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def load_attachments(
-    messages: Sequence[AnyMessage], read_files: FileReader, refused_hashes: Collection[str] = ()
+    messages: Sequence[AnyMessage], read_files: FileReader, refused_hashes: Container[str] = ()
 ) -> list[AnyMessage]:
     """Return the messages as providers take them: images and PDFs complete, and texts fenced.
 

@@ -4,8 +4,7 @@ Compiled without a checkpointer: the store is the only truth, and each node comm
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, TypedDict
@@ -33,6 +32,7 @@ from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
 from agent.models.parameters import read_parameters
 from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
+from agent.models.recent_refusals import RecentRefusals
 from agent.models.request_bodies import prepare_request
 from agent.settings import ChosenModel
 from agent.tools.decisions import find_unanswered_calls
@@ -43,6 +43,7 @@ from checkpoints.values.answer_spec import make_spec_entry
 
 MAX_SHORT_MESSAGES = 50  # of a request that the event loop builds itself
 MAX_SHORT_CHARS = 4_000  # of each of them
+_TOOLS = "tools"  # of all that a model may refuse
 MAX_BOUND_MODELS = 64  # models with their tools that stay bound, as many as the catalogue keeps
 
 
@@ -112,29 +113,6 @@ class _BoundModels:
         return known[1]
 
 
-class _RefusedFiles:
-    """The files that models refused, by hash: they are not sent to them again."""
-
-    def __init__(self) -> None:
-        self._hashes: defaultdict[str, set[str]] = defaultdict(set)
-
-    def get_hashes(self, model: ChosenModel) -> Collection[str]:
-        """Return the files to leave out of requests to a model."""
-        return self._hashes[model.spec]
-
-    @contextmanager
-    def track_refusals(self, model: ChosenModel, messages: Sequence[BaseMessage]) -> Iterator[None]:
-        """Note a refusal while these messages are sent to a model."""
-        try:
-            yield
-        except Exception as error:
-            if refuses_files(error):
-                self._hashes[model.spec] |= {
-                    part["file"] for message in messages for part in files.find_file_parts(message.content)
-                }
-            raise
-
-
 @dataclass(frozen=True, slots=True)
 class _ModelNode:
     """The node that asks the model of a run, and its knowledge of the models."""
@@ -143,35 +121,36 @@ class _ModelNode:
     graph_tools: Sequence[BaseTool]
     numbers: NumberStyle
     bound: _BoundModels = field(default_factory=_BoundModels)
-    refused_files: _RefusedFiles = field(default_factory=_RefusedFiles)
-    without_tools: set[str] = field(default_factory=set)  # specs of models that refused tools
+    # By the source of a model: tools, and files by their hash.
+    refusals: defaultdict[str, RecentRefusals] = field(default_factory=lambda: defaultdict(RecentRefusals))
 
     async def ask_model(self, state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        """Commit and return an answer. A model that refuses tools gets the same request without them, from now on."""
+        """Commit and return an answer. A model that refuses tools gets the same request without them, for an hour."""
         context, model = runtime.context, runtime.context.model
         assert model is not None
         _count_answer(context)
-        offered = [] if model.spec in self.without_tools else _list_agent_tools(self.tools, self.graph_tools, context)
-        try:
-            return await self._answer(state, context, model, offered)
-        except Exception as error:
-            if not offered or not refuses_tools(error):
-                raise
-        self.without_tools.add(model.spec)
-        return await self._answer(state, context, model, [])
+        refusals = self.refusals[identify_source(model.spec, model.chat)]
+        while True:
+            offered = None if _TOOLS in refusals else _list_agent_tools(self.tools, self.graph_tools, context)
+            try:
+                return await self._answer(state, context, model, offered)
+            except Exception as error:
+                if not _note_refusal(error, refusals, state["messages"], offered or ()):
+                    raise
 
     async def _answer(
-        self, state: AgentState, context: RunContext, model: ChosenModel, offered: Sequence[BaseTool]
+        self, state: AgentState, context: RunContext, model: ChosenModel, tools: Sequence[BaseTool] | None
     ) -> dict[str, Any]:
-        source = identify_source(model.spec, model.chat)
+        """Commit and return an answer. Without `tools`, the model has refused them."""
+        source, offered = identify_source(model.spec, model.chat), tools or ()
         max_tokens = find_window(model.chat, context.limits.max_window_tokens).max_request_tokens
         is_numbered = self.numbers != "off" and any(tool.name in MOVE_NAMES for tool in offered)
-        refused = self.refused_files.get_hashes(model)
 
         def build() -> _BuiltRequest:
             request = _fit_request(state["messages"], source, max_tokens, with_tools=bool(offered))
             messages = add_numbers(request.messages, self.numbers) if is_numbered else request.messages
-            sent = restore_reasoning(load_attachments(messages, context.read_files, refused), source, model.chat)
+            loaded = load_attachments(messages, context.read_files, self.refusals[source])
+            sent = restore_reasoning(loaded, source, model.chat)
             return _BuiltRequest(request, messages, describe_attachments(messages), sent)
 
         def build_long() -> _BuiltRequest:
@@ -183,15 +162,33 @@ class _ModelNode:
         # The requested model; the answer's metadata names the one that wrote it.
         requested = str(getattr(model.chat, "model_name", model.spec))
         context.trace.on_request(requested, built.traced, offered, read_parameters(model.chat))
-        with self.refused_files.track_refusals(model, built.messages):
-            answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), built.sent, context)
+        answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), built.sent, context)
         answer = _make_ids_unique(answer, context.recorder)
         answer.response_metadata |= {**make_spec_entry(model.spec), **built.request.size_note.to_metadata()}
-        if model.spec in self.without_tools:
+        if tools is None:
             answer.response_metadata |= WITHOUT_TOOLS_NOTE
         context.trace.on_answer(answer)
         answer.id = make_message_id(await context.recorder.commit(answer))
         return {"messages": [answer]}
+
+
+def _note_refusal(
+    error: Exception, refusals: RecentRefusals, messages: Sequence[BaseMessage], offered: Sequence[BaseTool]
+) -> bool:
+    """Note what a model refused. Return whether the request is sent once more without it.
+
+    Of files, people are told the first time, because the model cannot see them.
+    """
+    if offered and refuses_tools(error):
+        refusals.add(_TOOLS)
+        return True
+    if not refuses_files(error):
+        return False
+    hashes = {part["file"] for message in messages for part in files.find_file_parts(message.content)}
+    is_told = all(map(refusals.knows, hashes)) and not all(each in refusals for each in hashes)
+    for each in hashes:
+        refusals.add(each)
+    return is_told
 
 
 @dataclass(frozen=True, slots=True)

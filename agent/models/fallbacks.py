@@ -1,6 +1,7 @@
 """Refused requests, sent again without the part that the server refuses.
 
-A change of terms is remembered only after a request succeeded on them: the refusal may have had another reason.
+A change of terms is remembered only after a request succeeded on them: the refusal may have had another reason. It is
+forgotten after an hour.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -15,24 +16,35 @@ from pydantic import SecretStr
 from agent.models.errors import iterate_causes, read_status
 from agent.models.provider_words import attach_keys
 from agent.models.reasoning import drop_reasoning
+from agent.models.recent_refusals import RecentRefusals
 
 Terms = TypeVar("Terms")
 Chunk = TypeVar("Chunk")
 _REFUSED_STATUSES = (400, 422)
 
 
-@dataclass(slots=True)
 class TermsMemory(Generic[Terms]):
     """The terms that one server has shown. The copies of a model with other parameters share it."""
 
-    terms: Terms
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+
+    @property
+    def terms(self) -> Terms:
+        changes = {name: value for name, value in self._changes.items() if name in self._recent}
+        return replace(self._first, **changes) if changes else self._first  # type: ignore[type-var]
+
+    @terms.setter
+    def terms(self, first: Terms) -> None:
+        self._first, self._changes, self._recent = first, dict[str, Any](), RecentRefusals()
 
     def remember(self, before: Terms, after: Terms) -> None:
         """Take over the fields in which `after` differs from `before`; other requests may have learned more meanwhile."""
         if before != after:
             names = [each.name for each in fields(after)]  # type: ignore[arg-type]  # terms are dataclasses, or never change
-            changes = {name: getattr(after, name) for name in names if getattr(after, name) != getattr(before, name)}
-            self.terms = replace(self.terms, **changes)  # type: ignore[type-var]
+            for name in (each for each in names if getattr(after, each) != getattr(before, each)):
+                self._changes[name] = getattr(after, name)
+                self._recent.add(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,14 @@ import asyncio
 import base64
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage, convert_to_openai_messages
 
 from agent.context.attachments import IMAGE_TOKENS, MAX_ATTACHED_BYTES, describe_attachments, load_attachments
 from agent.context.request import build_request
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
+from agent.models import recent_refusals
+from agent.models.recent_refusals import MAX_AGE_SECONDS
 from checkpoints import Caller, RunState, Store
 from checkpoints.values import files
 from checkpoints.values.files import File
@@ -101,6 +104,23 @@ def test_what_a_model_refused_is_not_sent_to_it_again() -> None:
         assert asked(fake, 0)[1]["type"] == "image_url"
         told = str(fake.requests[-1])
         assert ("image_url" in told, "that this model does not take: you cannot see it" in told) == (False, True)
+
+
+def test_after_an_hour_it_is_sent_again_and_a_second_refusal_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = Fault("status", status=400, message="image_url is only supported by certain models.")
+
+    async def main(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model) as wave:
+            monkeypatch.setattr(recent_refusals, "monotonic", lambda: 0.0)
+            fake.script(refused)
+            await sent(wave, "What?", PICTURE)
+            monkeypatch.setattr(recent_refusals, "monotonic", lambda: MAX_AGE_SECONDS)
+            fake.script(refused)
+            assert (await wave.say("Then tell me a joke.")).state is RunState.DONE
+
+    with FakeOpenAI() as fake:
+        asyncio.run(main(fake))
+        assert ["image_url" in str(request) for request in fake.requests] == [True, True, False]
 
 
 def test_a_damaged_or_missing_file_is_named_and_never_sent(memory_store: Store) -> None:

@@ -7,10 +7,12 @@ import pytest
 
 from agent.context.answer_notes import WITHOUT_TOOLS_KEY
 from agent.graph.tool_calls import NO_TOOLS_TEXT
+from agent.models import recent_refusals
 from agent.models.errors import refuses_tools
+from agent.models.recent_refusals import MAX_AGE_SECONDS
 from agent.tools.calculator import calculator
 from checkpoints import RunState
-from tests.agent.running import Running, model_at, running, tool
+from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 
 OLLAMA = Fault("status", status=400, message="registry.ollama.ai/library/gemma3:4b does not support tools")
@@ -35,6 +37,36 @@ def test_the_request_is_repeated_without_tools_and_the_next_ones_have_none() -> 
         fake.reply(OLLAMA, Say("Hi."), Say("Hi again."))
         asyncio.run(story(fake))
         assert fake.violations == []
+
+
+def test_after_an_hour_tools_are_offered_again_and_a_router_may_take_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model) as chat:
+            for seconds in (0.0, MAX_AGE_SECONDS - 1, MAX_AGE_SECONDS):
+                monkeypatch.setattr(recent_refusals, "monotonic", lambda seconds=seconds: seconds)
+                await chat.say("hello")
+            assert ["tools" in request for request in fake.requests] == [True, False, False, True]
+            assert notes(chat) == [True, True, False]
+
+    with FakeOpenAI() as fake:
+        fake.reply(OLLAMA, Say("Hi."), Say("Hi."), Say("Hi."))
+        asyncio.run(story(fake))
+
+
+def test_another_address_of_the_same_model_has_refused_nothing() -> None:
+    async def story(one: FakeOpenAI, other: FakeOpenAI) -> None:
+        async with model_at(one) as model, model_at(other) as moved:
+            catalog = Several({"openai:some": model}, "openai:some")
+            async with running(model, models=catalog) as chat:
+                await chat.say("hello")
+                catalog.models["openai:some"] = moved
+                await chat.say("hello")
+            assert ["tools" in request for request in (*one.requests, *other.requests)] == [True, False, True]
+
+    with FakeOpenAI() as one, FakeOpenAI() as other:
+        one.reply(OLLAMA, Say("Hi."))
+        other.reply(Say("Hi."))
+        asyncio.run(story(one, other))
 
 
 def test_a_model_that_takes_tools_keeps_them_and_its_answers_have_no_note() -> None:

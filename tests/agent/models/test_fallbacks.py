@@ -10,12 +10,14 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import Field, SecretStr
 
+from agent.models import recent_refusals
 from agent.models.catalog import load_chat_model
 from agent.models.errors import read_status
 from agent.models.keys import ProviderKeys
 from agent.models.provider_words import read_provider_words
 from agent.models.providers import _keep_reasoning
 from agent.models.reasoning import restore_reasoning
+from agent.models.recent_refusals import MAX_AGE_SECONDS
 from checkpoints import RunState
 from checkpoints.values.reasoning import Reasoning
 from tests.agent.running import Running, model_at, running
@@ -133,6 +135,19 @@ def test_the_services_that_demand_reasoning_are_known_by_their_hosts(host: str, 
     keys = ProviderKeys(openai_api_key=SecretStr("k"), openai_base_url=f"https://{host}/v1")
     terms = load_chat_model("openai:gemini-or-deepseek", keys)._memory.terms  # type: ignore[attr-defined]
     assert (terms.needs_reasoning, terms.needs_signature) == needs
+
+
+@pytest.mark.parametrize("words", ["stream_options is not supported", "max_completion_tokens: unknown field"])
+def test_what_a_server_refused_it_is_asked_for_again_after_an_hour(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(chat: Running, fake: FakeOpenAI, model: Any) -> None:
+        model.max_tokens = 9
+        for seconds in (0.0, MAX_AGE_SECONDS - 1, MAX_AGE_SECONDS):
+            monkeypatch.setattr(recent_refusals, "monotonic", lambda seconds=seconds: seconds)
+            assert (await chat.say("hello")).state is RunState.DONE
+        assert [field in request for request in fake.requests] == [True, False, False, True]
+
+    field = words.split(maxsplit=1)[0].rstrip(":")
+    play(story, Fault("status", status=400, message=words), *[Say("Hi.")] * 3)
 
 
 @pytest.mark.usefixtures("refusals_expected")

@@ -1,0 +1,23 @@
+"""Refusals of servers, as long as they are believed: a router may have asked another server, and servers get better."""
+
+from collections.abc import Hashable
+from time import monotonic
+
+MAX_AGE_SECONDS = 3_600.0  # then the next request asks for it again, and may be refused again
+
+
+class RecentRefusals:
+    """What servers have refused within the last hour, by any key."""
+
+    def __init__(self) -> None:
+        self._times: dict[Hashable, float] = {}
+
+    def add(self, key: Hashable) -> None:
+        self._times[key] = monotonic()
+
+    def knows(self, key: Hashable) -> bool:
+        """Return whether it was ever refused."""
+        return key in self._times
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._times and monotonic() - self._times[key] < MAX_AGE_SECONDS
