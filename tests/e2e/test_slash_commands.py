@@ -52,7 +52,7 @@ def test_a_command_is_completed_and_run_instead_of_sent(
 @pytest.mark.slow
 def test_a_text_that_is_no_command_is_sent(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> None:
     page = visit(shared_openai_server)
-    for text in ("/etc/hosts is a file", "/export the table, please"):
+    for text in ("/etc/hosts is a file", "// and a comment"):
         page.say(text)
     page.composer.press_sequentially("/restore nothing of this name")
     page.composer.press("Enter")
@@ -65,7 +65,62 @@ def test_a_text_that_is_no_command_is_sent(shared_openai_server: Server, visit: 
     page.expect_messages(6)
     page.wait_for_answer()
     said = [message.text for message in page.messages() if message.role == "user"]
-    assert said == ["/etc/hosts is a file", "/export the table, please", "/new"]
+    assert said == ["/etc/hosts is a file", "// and a comment", "/new"]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [("/foo", "No command /foo."), ("/undo please", "/undo takes no text after it."), ("/foo-bar\nnow", "No command /foo-bar.")],
+)
+def test_a_text_that_looks_like_a_command_is_sent_after_a_question(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI, text: str, asked: str
+) -> None:
+    page = visit(shared_openai_server)
+    question = page.tab.get_by_role("alert").filter(has_text="Send it as text?")
+    page.composer.fill(text)
+    page.composer.press("Enter")
+    expect(question).to_contain_text(asked)
+    expect_accessible(page, "a question about a command")
+    page.composer.press("Escape")
+    expect(question).to_have_count(0)
+    page.composer.press("Enter")
+    page.composer.press("!")
+    expect(question).to_have_count(0)  # another text, another question
+    page.composer.press("Backspace")
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value(text)
+    page.expect_messages(0)
+    page.composer.press("Shift+Tab")
+    page.tab.keyboard.press("Enter")
+    page.expect_messages(2)
+    assert page.messages()[0].text == text.replace("\n", "")
+    expect(page.composer).to_have_value("")
+    expect(page.composer).to_be_focused()
+
+
+def test_a_mistyped_command_before_the_conversation_is_shown_is_asked_about_too(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    page.say("Red please")
+    page.open("/")
+    page.tab.get_by_role("link", name="Red please").first.click()
+    page.composer.fill("/foo")
+    page.composer.press("Enter")
+    expect(page.tab.get_by_role("alert")).to_contain_text("No command /foo.")
+    expect(page.composer).to_have_value("/foo")
+    page.expect_messages(2)
+
+
+def test_a_tag_is_added_by_a_command(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> None:
+    page = visit(shared_openai_server)
+    page.say("Red please")
+    page.composer.press_sequentially("/tag deep work")
+    expect(lines(page)).to_have_text(["/tag deep workTag this conversation"])
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value("")
+    expect(page.tab.locator("#toast")).to_contain_text("deep work")
+    page.expect_messages(2)
 
 
 @pytest.mark.slow

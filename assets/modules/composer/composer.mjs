@@ -24,7 +24,7 @@ import { useFilledText } from "./unsent-messages.mjs";
 
 const { createElement: h, useEffect, useRef } = window.React;
 
-const CLOSED_BY_ESCAPE = ".modal.show, [role=menu], .meter-panel, .model-list, .slash-box, .backdrop.shown";
+const CLOSED_BY_ESCAPE = ".modal.show, [role=menu], .meter-panel, .model-list, .slash-box, .command-question, .backdrop.shown";
 
 const NOT_SHOWN = {
   text: _("This conversation is not shown yet: the server does not answer. Your text is kept."),
@@ -60,6 +60,7 @@ export function Composer(props) {
       h(SendProblem, { problem, onRetry: () => (pending?.type === "stop" && !isComing ? sending.stop() : onEnter()) }),
       queue.queued !== null && h(QueuedMessage, messages),
       h(WindowNotice, { meter: data.meter, typed: field.tokens }),
+      h(CommandQuestion, { slash, onSend: messages.send }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
       !isReadOnly && h(Tip, { name: "field" }),
       !isReadOnly && h(GraphInputs, { data, onRun: submit }),
@@ -143,6 +144,24 @@ function SendProblem({ problem, onRetry }) {
     icon("exclamation-circle"),
     h("p", null, problem.text),
     problem.canRetry && h("button", { type: "button", className: "quiet-button", onClick: onRetry }, _("Try again")),
+  );
+}
+
+/** Ask about a text that looks like a command, above the field, which keeps the text and the focus. */
+function CommandQuestion({ slash: { question, withdraw }, onSend }) {
+  useEffect(() => {
+    if (question === null) return undefined;
+    const onKeyDown = (event) => event.key === "Escape" && !event.defaultPrevented && withdraw();
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, [question]);
+  if (question === null) return null;
+  return h(
+    "div",
+    { className: "composer-queued composer-pasted command-question", role: "alert" },
+    icon("exclamation-circle"),
+    h("p", null, question),
+    h("button", { type: "button", className: "quiet-button", onClick: () => (withdraw(), onSend()) }, _("Send as text")),
   );
 }
 

@@ -8,7 +8,8 @@ import { listBarCommands } from "../page/bar-commands.mjs";
 
 const { useRef, useState } = window.React;
 
-const COMMAND_TEXT = /^\s*\/([a-z]*)(?:\s+([^]*))?$/i; // the word and its argument
+// The word and its argument: a path such as /etc/hosts and a comment are none.
+const COMMAND_TEXT = /^\s*\/((?:\p{L}[\p{L}-]{0,29})?)(?:\s+([^]*))?$/u;
 const MAX_LINES = 50; // typing more letters narrows a longer list
 const NO_LINES = { lines: [], isCommand: false };
 const NO_SUCH_NAME = _("There is no such name. Your text is kept.");
@@ -42,6 +43,15 @@ export function listLines(text, commands) {
   return toResult(
     command && (command.hint || command.choices || argument === "") ? [describeCommand(command, argument.trim())] : [],
   );
+}
+
+/** Return the question about a text that looks like a command, and is none; null for any other text. */
+function describeMistake(text, commands) {
+  const word = COMMAND_TEXT.exec(text)?.[1];
+  if (!word || listLines(text, commands).isCommand) return null;
+  return commands.some((command) => command.word === word.toLowerCase())
+    ? _("/{word} takes no text after it. Send it as text?", { word })
+    : _("No command /{word}. Send it as text?", { word });
 }
 
 const listAllCommands = () => [...listCommands(), ...listBarCommands()];
@@ -80,13 +90,15 @@ function listChoices({ word, choices }, argument) {
  * @param {(reason: string) => void} refuse
  * @param {boolean} isComing whether the conversation of the field is not shown yet
  * @returns {{lines: Line[], selected: number, isOpen: boolean, choose: (line: Line) => void,
- *   onKeyDown: (event: KeyboardEvent) => boolean, runText: () => boolean,
- *   runHeld: (text: string, submit: Function) => void}} `onKeyDown` and `runText` return whether the key, or the text, was
- *   for a command; `runHeld` runs a text that has left the field, or gives it back
+ *   question: string|null, withdraw: () => void, onKeyDown: (event: KeyboardEvent) => boolean, runText: () => boolean,
+ *   runHeld: (text: string, submit: Function) => void}} `question` asks about the text in the field, which is no command,
+ *   until it is changed or withdrawn; `onKeyDown` and `runText` return whether the key, or the text, was for a command;
+ *   `runHeld` runs a text that has left the field, or gives it back
  */
 export function useSlash(field, refuse, isComing) {
   const { slashText, isFocused } = field;
   const [selection, setSelection] = useState({ text: "", position: 0 });
+  const [asked, setAsked] = useState(null); // the text that a question is about
   const isDismissed = useRef(false);
   const [, render] = useState(0);
   useChoicesRevision();
@@ -101,7 +113,10 @@ export function useSlash(field, refuse, isComing) {
     field.changeText(line.run ? "" : line.completed);
     line.run?.();
   };
+  const question = isOff || asked !== slashText ? null : describeMistake(slashText, listAllCommands());
+  const withdraw = () => setAsked(null);
   const runText = () => {
+    if (!isOff && describeMistake(slashText, listAllCommands())) return setAsked(slashText), true;
     if (!isCommand) return false;
     if (lines.length > 0) choose(lines[selected]);
     else refuse(NO_SUCH_NAME);
@@ -109,10 +124,11 @@ export function useSlash(field, refuse, isComing) {
   };
   const runHeld = (text, submit) => {
     const held = listLines(text, listAllCommands());
-    if (!held.isCommand) return submit(text);
+    if (!held.isCommand && !describeMistake(text, listAllCommands())) return submit(text);
     const [line] = held.lines;
     if (line?.run && !line.offReason) return line.run();
     field.putBack({ text, files: [] });
+    if (!held.isCommand) return setAsked(field.getText());
     if (line === undefined || line.offReason) refuse(line?.offReason ?? NO_SUCH_NAME);
   };
   const close = () => {
@@ -120,7 +136,7 @@ export function useSlash(field, refuse, isComing) {
     render((count) => count + 1);
   };
   const onKeyDown = (event) => isOpen && handleKey(event, { lines, selected, select, close, complete: field.changeText });
-  return { lines, selected, isOpen, choose, onKeyDown, runText, runHeld };
+  return { lines, selected, isOpen, choose, question, withdraw, onKeyDown, runText, runHeld };
 }
 
 /** Handle a key of the open list. Enter is the field's own key. @returns {boolean} */

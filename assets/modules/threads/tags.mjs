@@ -93,9 +93,12 @@ export function listTagCommands({ current, isReader = false, names, act, onShow 
   const choices = () => Array.from(names, ([id, name]) => ({ name, run: () => onShow(id) }));
   return [
     {
-      group: _("Actions"), name: _("Tag this conversation"), word: "tag",
+      group: _("Actions"), name: _("Tag this conversation"), word: "tag", hint: _("name"),
       offReason: current ? (isReader || current.owner ? ONLY_OWNER : null) : _("There is no conversation yet."),
-      run: () => openTagPicker([current.id], [current], names, act),
+      run: (name) =>
+        name
+          ? act("tag", { threads: [current.id], add: [name], remove: [] })
+          : openTagPicker([current.id], [current], names, act),
     },
     { group: _("Actions"), name: _("Show conversations with a tag"), word: "tagged", offReason: missing, choices },
     ...(isReader ? [] : [{
