@@ -9,7 +9,7 @@ const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 const SPOKEN_STATES = {
   stopped: _("Answer stopped"),
   failed: _("Answer failed"),
-  interrupted: _("Answer stopped"),
+  interrupted: _("This answer was cut off"),
   waiting: _("The answer waits for your approval or reply"),
 };
 

@@ -60,6 +60,7 @@ const Details = ({ details }) =>
 
 function describeStop(run, isCut) {
   if (run.compacts) return _("Summarising was stopped. Nothing was changed.");
+  if (run.state === "stopped") return isCut ? _("This answer was stopped") : _("This answer was stopped before it began");
   return isCut ? _("This answer was cut off") : _("This answer was cut off before it began");
 }
 
