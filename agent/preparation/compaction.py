@@ -33,6 +33,7 @@ from checkpoints.values.sentence import sentence
 
 MAX_FOCUS_CHARS = 2_000
 _RESERVED_TOKENS = 2_000  # of a request beside the conversation: the instructions, the focus, the tags
+_TOO_LITTLE = sentence("There is too little here to summarise.")
 NOTHING_YET_TEXT = "There is nothing to summarise yet."
 _SUMMARY_SHARE = 0.1  # of the passage: the estimated length of a summary, within the next two limits
 _MIN_SUMMARY_TOKENS = 100
@@ -114,16 +115,18 @@ def select_passage(path: Sequence[Message], scope: SummaryScope) -> Passage:
         else:
             end = min((start for start in turn_starts if start > position), default=len(path))
     if end - first < 2:  # also where the path is one summary already
-        raise NotCompactedError(sentence("There is too little here to summarise."))
+        raise NotCompactedError(_TOO_LITTLE)
     return Passage(path[:first], path[first:end], path[end:])
 
 
 def preview_summary(passage: Passage, context: Context) -> SummaryPreview:
-    """Estimate the effect of a summary on the next request."""
+    """Estimate the effect of a summary on the next request. Raises `NotCompactedError` where it would be no shorter."""
     expected = max(_MIN_SUMMARY_TOKENS, min(round(passage.tokens * _SUMMARY_SHARE), _MAX_SUMMARY_TOKENS))
+    if passage.tokens <= expected:
+        raise NotCompactedError(_TOO_LITTLE)
     path = [*passage.preceding, *passage.messages, *passage.following]
     removed_ids = {message.id for message in passage.messages}
-    change = estimate_change(context, path, removed_ids, min(expected, passage.tokens))
+    change = estimate_change(context, path, removed_ids, expected)
     return SummaryPreview(len(passage.messages), change)
 
 

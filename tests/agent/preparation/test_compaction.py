@@ -261,6 +261,17 @@ def test_a_preview_counts_the_tokens_now_and_estimates_those_afterwards() -> Non
     play(story, Say(LONG), Say(LONG))
 
 
+def test_nothing_is_offered_where_a_summary_would_be_no_shorter() -> None:
+    async def story(chat: Running, _: FakeOpenAI) -> None:
+        await chat.say("Hello")
+        for _number in range(2):
+            await chat.say("More")
+        with pytest.raises(NotCompactedError, match="too little"):
+            preview(chat)
+
+    play(story, Say("Hi."), Say("Well."), Say("So."))
+
+
 def test_without_enough_messages_there_is_no_preview() -> None:
     async def story(chat: Running, _: FakeOpenAI) -> None:
         with pytest.raises(NotCompactedError, match="nothing to summarise yet"):
