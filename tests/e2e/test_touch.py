@@ -49,6 +49,23 @@ def open_history(page: Page) -> Locator:
     return history
 
 
+def test_after_a_switch_or_a_branch_from_history_one_sees_where_one_is(page: Page) -> None:
+    say(page, "Red?")
+    say(page, "Green?")
+    page.button_of("Red it is.", "More").tap()
+    page.tab.get_by_role("menuitem", name="Branch from here").tap()
+    page.dialog.get_by_role("button", name="Branch", exact=True).tap()
+    page.expect_messages(2)
+    open_history(page)
+    page.select(page.branch("main")).get_by_test_id("switch").tap()
+    expect_sheet_closed(page)
+    page.expect_messages(4)
+    open_history(page)
+    page.select(page.branch("main")).get_by_test_id("fork").tap()
+    page.dialog.get_by_role("button", name="Branch", exact=True).tap()
+    expect_sheet_closed(page)
+
+
 def expect_in_view(part: Locator) -> None:
     expect(part).to_be_in_viewport(ratio=1)
 

@@ -96,9 +96,14 @@ export function History(props) {
   );
 }
 
-/** Name the current branch in the bar. */
-function useBranchName({ branches }) {
-  const { name, messages } = branches.find(({ current }) => current) ?? {};
+/** Name the current branch in the bar, and show the conversation on another one: a sheet would cover it. */
+function useBranchName({ thread, branches }) {
+  const { id, name, messages } = branches.find(({ current }) => current) ?? {};
+  const before = useRef({});
+  useEffect(() => {
+    if (id && before.current.id && before.current.thread === thread) closeSheets();
+    before.current = { thread, id };
+  }, [thread, id]);
   useEffect(() => setShownBranch(name === undefined ? null : { name, messages }), [name, messages]);
 }
 

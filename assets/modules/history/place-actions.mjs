@@ -1,5 +1,6 @@
 /** The actions on a place: one list for the buttons of its card and for its keys. */
 import { _ } from "../lib/words.mjs";
+import { closeSheets } from "../page/panes.mjs";
 
 const NO_CHANGES = { restore: null, fork: null, bring: null, again: null, switchTo: null };
 
@@ -55,7 +56,8 @@ function findRestoreTarget(row) {
 }
 
 function findSwitch(row, rows, act) {
-  if (row.kind === "alternative") return { name: _("this alternative"), run: () => act("choose", { message: row.message }) };
+  if (row.kind === "alternative") return { name: _("this alternative"),
+    run: () => (closeSheets(), act("choose", { message: row.message })) };
   const ownBranch = row.branch && !row.branch.current ? row.branch : null; // also on the current path
   const isOfPath = row.line === "current" || row.line === "replaced";
   const branch = ownBranch ?? (isOfPath || isOwn(row) ? null : findBranch(row, rows));

@@ -4,6 +4,7 @@ import { copyLink } from "../lib/addresses.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
+import { closeSheets } from "../page/panes.mjs";
 
 const { createElement: h, useState } = window.React;
 
@@ -75,7 +76,7 @@ function listChanges({ kind, item }, name, act, { restore, fork, switchTo }) {
       run: switchTo.run,
       isMain: true,
     },
-    isUndoable && { text: _("Undo"), name: _("Undo the restore"), run: () => act("undo"), isMain: true },
+    isUndoable && { text: _("Undo"), name: _("Undo the restore"), run: () => (closeSheets(), act("undo")), isMain: true },
     isUndoable && {
       text: _("Keep as branch"),
       name: _("Keep the removed messages as a branch"),
