@@ -14,6 +14,7 @@ from .storage.ownership import find_role, limit_to_owner
 from .storage.row_security import pass_policies
 from .values.errors import ReadOnlyError
 from .values.model import ListPlace, Thread, ThreadProgress, ThreadRole
+from .values.text import fold_text
 
 
 class ThreadReader:
@@ -41,7 +42,7 @@ class ThreadReader:
         """
         rest, tags = split_tags(text)
         with self.database.begin_read() as connection:
-            words, of = rest.casefold().split(), self.database.name_owner(owner)
+            words, of = fold_text(rest).split(), self.database.name_owner(owner)
             return thread_lists.select_thread_portion(connection, of, limit, archived, words, after, tags)
 
     def list_changed_threads(self, since: datetime, *, owner: str | None = None, limit: int = 100) -> list[Thread]:

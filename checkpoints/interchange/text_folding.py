@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..values.text import PLAIN_LETTERS
+
 PIECE_CHARS = 32_768
 _MAX_OVERHANG_CHARS = 32_768  # of the marks that follow a piece's last letter
 _MAX_CLUSTER_CHARS = 32  # Unicode's stream-safe text; putting thousands of marks in order would take quadratic time
@@ -134,7 +136,7 @@ def _is_accent(character: str) -> bool:
 def _fold_cluster(cluster: str) -> str:
     if cluster.isspace() or cluster == _BRAILLE_BLANK:
         return " "
-    folded = unicodedata.normalize("NFKC", cluster.translate(_SIGNS)).casefold()
+    folded = unicodedata.normalize("NFKC", cluster.translate(_SIGNS)).casefold().translate(PLAIN_LETTERS)
     bare = "".join(each for each in unicodedata.normalize("NFKD", folded) if not _is_accent(each))
     if bare.startswith(" ") or not bare:  # an accent that stands alone, such as ¨
         return cluster.casefold()

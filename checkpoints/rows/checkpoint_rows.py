@@ -18,6 +18,7 @@ from ..values.errors import CheckpointNotFoundError
 from ..values.history import Path
 from ..values.limits import MAX_DESCRIPTION_CHARS, to_tokens
 from ..values.model import MAIN, Checkpoint, CheckpointPortion, Json, Node, Removal, State, Thread
+from ..values.text import fold_text
 from . import message_rows, path_rows, thread_rows
 
 _checkpoint_columns = schema.checkpoint.c
@@ -123,7 +124,8 @@ def select_checkpoint_portion(
         if Node("", row.segment, row.depth) in path or (row.detached and row.branch_id == thread.branch_id)
     ]
     if words:
-        shown = [row for row in shown if words.lower() in f"{row.name}\n{row.description[:MAX_SEARCHED_CHARS]}".lower()]
+        wanted_text = fold_text(words)
+        shown = [row for row in shown if wanted_text in fold_text(f"{row.name}\n{row.description[:MAX_SEARCHED_CHARS]}")]
     current = [row.id for row in shown if row.message_id == thread.head_id][-1:]
     pinned = [row.id for row in shown if row.pinned]
     others = [] if words else [*current, *pinned[-MAX_PINNED:], *(row.id for row in shown if row.id == also)]

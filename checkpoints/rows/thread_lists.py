@@ -10,6 +10,7 @@ from ..storage import schema
 from ..values.limits import MAX_SHARED_THREADS
 from ..values.model import ListPlace, Thread
 from ..values.operation import OperationKind
+from ..values.text import fold_text
 from . import member_rows, tag_rows, thread_rows
 
 _ORDER = (schema.thread.c.pinned.desc(), schema.thread.c.updated_at.desc(), schema.thread.c.id)
@@ -48,7 +49,7 @@ def _select_shared(
     connection: sa.Connection, person: str, words: Sequence[str], after: ListPlace | None, limit: int
 ) -> list[Thread]:
     found = member_rows.select_shared_after(connection, person, after, MAX_SHARED_THREADS if words else limit)
-    return [each for each in found if all(word in each.title.casefold() for word in words)]
+    return [each for each in found if all(word in fold_text(each.title) for word in words)]
 
 
 def _place_thread(thread: Thread) -> tuple[bool, int, str]:
@@ -62,7 +63,7 @@ def _find_titles(
     """Return the ids of the first threads with these words. Databases differ in their idea of a small letter."""
     query = sa.select(schema.thread.c.id, schema.thread.c.title).where(*conditions).order_by(*_ORDER)
     titles = connection.execute(query)
-    matching = (row.id for row in titles if all(word in row.title.casefold() for word in words))
+    matching = (row.id for row in titles if all(word in fold_text(row.title) for word in words))
     found = list(islice(matching, limit))
     titles.close()
     return found

@@ -5,10 +5,11 @@ own, so that a longer word there is a phrase. Both databases get these words alo
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+
+from ..values.text import fold_text
 
 MAX_WORD_CHARS = 64  # of a longer word, such as a key in base64, the beginning counts
 # Thai, Lao, Burmese, Khmer, kana and ideographs.
@@ -75,6 +76,5 @@ def _fold_word(word: str) -> str:
 
 @lru_cache(4096)
 def _fold_letters(word: str) -> str:
-    """Fold compatibility forms, accents and case; characters that are neither letter nor digit afterwards are left out."""
-    folded = unicodedata.normalize("NFKD", word).casefold()
-    return "".join(each for each in folded if each.isalnum())[:MAX_WORD_CHARS]
+    """Fold a word; characters that are neither letter nor digit afterwards are left out."""
+    return "".join(each for each in fold_text(word) if each.isalnum())[:MAX_WORD_CHARS]

@@ -1,7 +1,11 @@
 """Text in a given room: shortened, plain, in a fence of backticks that leaves it unchanged, or a number with its noun."""
 
 import re
+import unicodedata
 
+# Letters that Unicode does not decompose, and the letters of those who have no such key.
+_LETTERS = dict(zip("ıȷłøđðħŧ", "ijloddht", strict=True)) | {"æ": "ae", "œ": "oe", "þ": "th"}
+PLAIN_LETTERS = str.maketrans(_LETTERS)
 _BACKTICKS = re.compile(r"`+")
 _MAX_SEARCHED_CHARS = 4_000  # of a text whose first line with words is wanted
 _MAX_MARKED_CHARS = 300  # of a line that is read for marks
@@ -19,6 +23,14 @@ def fence_verbatim(text: str, language: str = "") -> str:
     """Return the unchanged text in a code block of Markdown that nothing in the text can end."""
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
     return f"{fence}{language}\n{text}\n{fence}"
+
+
+def fold_text(text: str) -> str:
+    """Return a text without compatibility forms, case and accents, for a search."""
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFKD", text).casefold().translate(PLAIN_LETTERS)
+    return "".join(each for each in folded if not unicodedata.combining(each))
 
 
 def shorten(text: str, max_chars: int) -> str:

@@ -52,6 +52,26 @@ def test_words_phrases_and_beginnings_are_found_whatever_their_case_and_accents(
         assert find(store, text) == [], text
 
 
+@pytest.mark.parametrize(
+    ("text", "queries"),
+    [
+        ("Diyarbakır'da ılık bir IŞIK", ("diyarbakir ", "DİYARBAKIR ", "ilik ", "ILIK ", "ışık ", "isik ", "Işı")),
+        ("İstanbul", ("istanbul ", "ISTANBUL ", "ıstanbul ", "ist")),
+        ("Łódź, Malmø, Đakovo, Ħal", ("lodz ", "ŁÓDŹ ", "malmo ", "MALMØ ", "dakovo ", "hal ")),
+        ("Þórður's œuvre, ærlig", ("thordur ", "oeuvre ", "aerlig ", "ŒUVRE ")),
+        ("Malmo Lodz Diyarbakir", ("malmø ", "łódź ", "diyarbakır ")),
+    ],
+)
+def test_letters_that_unicode_does_not_decompose_are_found_by_those_that_stand_for_them(
+    store: Store, text: str, queries: tuple[str, ...]
+) -> None:
+    thread_id = talked(store, text)
+    store.rename_thread(thread_id, text)
+    for query in queries:
+        assert [hit.snippet.text for hit in search(store, query) if hit.role == "user"] == [text], query
+        assert [each.id for each in store.list_thread_portion(text=query)] == [thread_id], query
+
+
 def test_a_message_is_found_by_as_many_words_as_are_indexed_and_exported_whole(memory_store: Store) -> None:
     text = "early " + "x " * (MAX_INDEXED_WORDS - 2) + "last beyond"
     thread_id = talked(memory_store, text)

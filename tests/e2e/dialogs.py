@@ -28,7 +28,8 @@ def prepare(page: Page, fake_openai: FakeOpenAI) -> None:
         expect(row(page, text)).to_have_count(0)
     page.open()
     fake_openai.script(
-        Say("The **coast** it is.\n\n| | price |\n|---|--:|\n| ferry | 26 |"), Say("The mountains, then."),
+        Say("The **coast** it is.\n\n| | price |\n|---|--:|\n| ferry | 26 |"),
+        Say("The mountains, then."),
         Say(f"A lake. {'Its water is warm in August, and cold in May. ' * 20}"),
     )
     page.say("Where do we go?")

@@ -70,7 +70,11 @@ def test_a_text_that_is_no_command_is_sent(shared_openai_server: Server, visit: 
 
 @pytest.mark.parametrize(
     ("text", "asked"),
-    [("/foo", "No command /foo."), ("/undo please", "/undo takes no text after it."), ("/foo-bar\nnow", "No command /foo-bar.")],
+    [
+        ("/foo", "No command /foo."),
+        ("/undo please", "/undo takes no text after it."),
+        ("/foo-bar\nnow", "No command /foo-bar."),
+    ],
 )
 def test_a_text_that_looks_like_a_command_is_sent_after_a_question(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI, text: str, asked: str

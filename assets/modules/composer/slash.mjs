@@ -3,6 +3,7 @@
  * palette (lib/commands.mjs) that have a word.
  */
 import { listCommands, useChoicesRevision } from "../lib/commands.mjs";
+import { foldText } from "../lib/fold.mjs";
 import { _ } from "../lib/words.mjs";
 import { listBarCommands } from "../page/bar-commands.mjs";
 
@@ -76,8 +77,8 @@ function describeCommand({ word, hint, name, offReason = null, choices, run }, a
 
 /** @returns {Line[]} the choices that contain all words of the argument */
 function listChoices({ word, choices }, argument) {
-  const words = argument.toLowerCase().split(/\s+/).filter(Boolean);
-  const matching = choices().filter(({ name }) => words.every((each) => name.toLowerCase().includes(each)));
+  const words = foldText(argument).split(/\s+/).filter(Boolean);
+  const matching = choices().filter(({ name }) => words.every((each) => foldText(name).includes(each)));
   return matching
     .slice(0, MAX_LINES)
     .map(({ name, detail = "", run }) => ({ name, detail, completed: `/${word} ${name}`, offReason: null, run }));

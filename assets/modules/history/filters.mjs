@@ -1,4 +1,5 @@
 /** The filters of History: by author, by pin, and by words. */
+import { foldText } from "../lib/fold.mjs";
 import { _ } from "../lib/words.mjs";
 import { findKind } from "./places.mjs";
 
@@ -18,7 +19,7 @@ export function useFilter(data, searchEarlier) {
   }, [thread]);
   const kinds = useMemo(() => listKinds(data), [data]);
   const isSearched = Math.max(count, branches) > MAX_UNSEARCHED_PLACES;
-  const words = isSearched ? query.trim().toLowerCase() : "";
+  const words = isSearched ? foldText(query.trim()) : "";
   useEffect(() => searchEarlier(words), [words]);
   const chosen = kinds.includes(kind) ? kind : "all";
   const value = useMemo(() => ({ kind: chosen, words }), [chosen, words]);

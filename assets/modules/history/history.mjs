@@ -2,6 +2,7 @@
 import { useActions } from "../lib/actions.mjs";
 import { isGoing } from "../lib/chosen-thread.mjs";
 import { GO_BACK, RUN_AGAIN_COMMAND, useCommands } from "../lib/commands.mjs";
+import { foldText } from "../lib/fold.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { useHistoryRequests } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
@@ -173,7 +174,7 @@ function Places({
   ];
 }
 
-const hasWords = ({ name, description }, words) => `${name}\n${description}`.toLowerCase().includes(words);
+const hasWords = ({ name, description }, words) => foldText(`${name}\n${description}`).includes(words);
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listHistoryCommands(

@@ -1,4 +1,5 @@
 /** The places of a conversation's tree that History shows, joined to a tree of nodes. Pure functions. */
+import { foldText } from "../lib/fold.mjs";
 
 /**
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: object, segment: number|null,
@@ -70,7 +71,7 @@ export function findKind({ created_by: author, saved_by: person }) {
 /** Return whether a filter shows an item. */
 function isWanted({ kind, value }, { kind: wanted, words }) {
   if (words && !(kind === "checkpoint" || kind === "branch")) return false;
-  if (words && !`${value.name}\n${value.description ?? ""}`.toLowerCase().includes(words)) return false;
+  if (words && !foldText(`${value.name}\n${value.description ?? ""}`).includes(words)) return false;
   if (wanted === "all") return true;
   if (wanted === "pinned") return kind === "checkpoint" && value.pinned;
   return (

@@ -5,6 +5,7 @@
 import { isGoing, useChosenThread, whenShown } from "../lib/chosen-thread.mjs";
 import { GO_BACK, listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
+import { foldText } from "../lib/fold.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
 import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
 import { getOpenThread, showMessage } from "../lib/show-message.mjs";
@@ -90,8 +91,8 @@ const findAgain = ({ group, name }) =>
  * @returns the commands that contain all words of the text
  */
 function matchWords(commands, text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return commands.filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
+  const words = foldText(text).split(/\s+/).filter(Boolean);
+  return commands.filter(({ group, name }) => words.every((word) => foldText(`${group} ${name}`).includes(word)));
 }
 
 /** List conversations that the page has not loaded, by their titles. */

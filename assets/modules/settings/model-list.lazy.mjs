@@ -1,4 +1,5 @@
 /** The list of models: by provider, with a search, and those that were chosen last at the top. */
+import { foldText } from "../lib/fold.mjs";
 import { icon } from "../lib/icons.mjs";
 import { nameModelAmong } from "../lib/model-names.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
@@ -166,8 +167,8 @@ function Group({ group, lines, specs, selected, id, current, usual, checked, onC
 
 /** List the models that contain all words of the text. @returns {Line[]} */
 function listLines(models, text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const matching = models.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+  const words = foldText(text).split(/\s+/).filter(Boolean);
+  const matching = models.filter(({ name }) => words.every((word) => foldText(name).includes(word)));
   const byProvider = groupByProvider(matching);
   const recent =
     words.length === 0 && models.length >= MIN_MODELS_FOR_RECENT

@@ -1,4 +1,5 @@
 /** Mark the words that were found in the rendered messages, by the browser's highlights: no element is changed. */
+import { foldText } from "../lib/fold.mjs";
 
 const UNSPACED =
   "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
@@ -12,8 +13,7 @@ const CHANGES = { childList: true, characterData: true, subtree: true };
 /** @typedef {{words: string[], prefix: boolean}} Term  a phrase; `prefix`: its last word is the beginning of a word */
 
 function foldWord(word) {
-  const folded = word.normalize("NFKD").toLowerCase().replaceAll("ß", "ss").replace(/[^\p{L}\p{N}]/gu, "");
-  return folded.slice(0, MAX_WORD_CHARS);
+  return foldText(word).replace(/[^\p{L}\p{N}]/gu, "").slice(0, MAX_WORD_CHARS);
 }
 
 function* iterateWords(element) {

@@ -27,7 +27,7 @@ LOCK_NOT_AVAILABLE = "55P03"
 MAX_LOCK_SECONDS = 1.0  # that a migration beside servers waits for a lock of theirs
 MAX_LOCK_TRIES = 30
 _LOCK_PAUSE_SECONDS = 0.5
-NEWEST_REVISION = "0030"  # the newest file in versions/; a test compares the two
+NEWEST_REVISION = "0031"  # the newest file in versions/; a test compares the two
 _REVISION_TABLE = (  # as Alembic and 0027 make it
     "CREATE TABLE alembic_version "
     "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)) WITHOUT ROWID"
