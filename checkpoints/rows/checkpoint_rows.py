@@ -13,12 +13,11 @@ from ..storage import schema
 from ..storage.batches import select_in_batches
 from ..storage.database import Database
 from ..storage.ranges import iterate_conditions
-from ..values import history, serde
+from ..values import history, serde, text
 from ..values.errors import CheckpointNotFoundError
 from ..values.history import Path
 from ..values.limits import MAX_DESCRIPTION_CHARS, to_tokens
 from ..values.model import MAIN, Checkpoint, CheckpointPortion, Json, Node, Removal, State, Thread
-from ..values.text import fold_text
 from . import message_rows, path_rows, thread_rows
 
 _checkpoint_columns = schema.checkpoint.c
@@ -124,8 +123,7 @@ def select_checkpoint_portion(
         if Node("", row.segment, row.depth) in path or (row.detached and row.branch_id == thread.branch_id)
     ]
     if words:
-        wanted_text = fold_text(words)
-        shown = [row for row in shown if wanted_text in fold_text(f"{row.name}\n{row.description[:MAX_SEARCHED_CHARS]}")]
+        shown = [row for row in shown if text.contains(f"{row.name}\n{row.description[:MAX_SEARCHED_CHARS]}", words)]
     current = [row.id for row in shown if row.message_id == thread.head_id][-1:]
     pinned = [row.id for row in shown if row.pinned]
     others = [] if words else [*current, *pinned[-MAX_PINNED:], *(row.id for row in shown if row.id == also)]

@@ -8,12 +8,11 @@ import sqlalchemy as sa
 from ..storage import schema
 from ..storage.batches import select_in_batches
 from ..storage.database import Database
-from ..values import history
+from ..values import history, text
 from ..values.history import Path, SegmentParents
 from ..values.limits import MAX_BRANCHES_AND_CHECKPOINTS, MAX_READ_VALUES
 from ..values.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, Thread
 from ..values.operation import Move, Operation, OperationKind
-from ..values.text import fold_text
 from . import checkpoint_rows, message_rows, operation_rows, thread_rows
 
 MAX_MOVES = 100  # of a tree, the newest
@@ -64,7 +63,7 @@ def select_elsewhere(
     for row in rows:
         is_current = Node("", row.segment, row.depth) in path or (row.detached and row.branch_id == thread.branch_id)
         is_shown = row.depth <= reached.get(row.segment, -1) or (row.detached and row.branch_id in heads)
-        if is_shown and not is_current and fold_text(words) in fold_text(f"{row.name}\n{row.description}"):
+        if is_shown and not is_current and text.contains(f"{row.name}\n{row.description}", words):
             wanted.append(row.id)
     return checkpoint_rows.select_checkpoints_by_id(connection, wanted[:count], database)
 

@@ -33,6 +33,11 @@ def fold_text(text: str) -> str:
     return "".join(each for each in folded if not unicodedata.combining(each))
 
 
+def contains(text: str, words: str) -> bool:
+    """Return whether words stand in a text, whatever their case and accents."""
+    return fold_text(words) in fold_text(text)
+
+
 def shorten(text: str, max_chars: int) -> str:
     """Return the text, or its beginning with “…”. The result has at most `max_chars` characters."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1].rstrip()}…"

@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from checkpoints import Branch, Checkpoint, Store, Thread, ThreadNotFoundError
 from checkpoints.tree_reader import read_fork, read_tree
-from checkpoints.values.text import fold_text
+from checkpoints.values import text
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
@@ -207,7 +207,7 @@ def _describe_portion(
 
 def _choose_branches(branches: Sequence[Branch], portions: int, words: str, current_id: str) -> list[Branch]:
     """Return the newest branches; with words, the newest of those whose names contain them. And the current one."""
-    named = [branch.id for branch in branches if fold_text(words) in fold_text(branch.name)]
+    named = [branch.id for branch in branches if text.contains(branch.name, words)]
     wanted = {current_id, *named[-portions * PORTION_BRANCHES :]}
     return [branch for branch in branches if branch.id in wanted]
 

@@ -116,6 +116,19 @@ def test_a_mistyped_command_before_the_conversation_is_shown_is_asked_about_too(
     page.expect_messages(2)
 
 
+def test_the_reason_why_a_command_did_not_run_is_not_covered_by_its_list(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    page.say("Red please")
+    page.composer.fill("/compact")
+    page.composer.press("Enter")
+    expect(page.tab.get_by_role("alert").filter(has_text="too little here to summarise")).to_be_visible()
+    expect(lines(page)).to_have_count(0)
+    page.composer.press("Backspace")
+    expect(lines(page)).to_have_count(1)
+
+
 def test_a_tag_is_added_by_a_command(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> None:
     page = visit(shared_openai_server)
     page.say("Red please")

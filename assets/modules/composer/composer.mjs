@@ -24,7 +24,8 @@ import { useFilledText } from "./unsent-messages.mjs";
 
 const { createElement: h, useEffect, useRef } = window.React;
 
-const CLOSED_BY_ESCAPE = ".modal.show, [role=menu], .meter-panel, .model-list, .slash-box, .command-question, .backdrop.shown";
+const CLOSED_BY_ESCAPE =
+  ".modal.show, [role=menu], .meter-panel, .model-list, .slash-box, .command-question, .backdrop.shown";
 
 const NOT_SHOWN = {
   text: _("This conversation is not shown yet: the server does not answer. Your text is kept."),
@@ -43,7 +44,7 @@ export function Composer(props) {
   const field = useMessageField(thread);
   const messages = useMessages(props, serverData, coming, field);
   const { sending, isSending, isRunning, isUnread, queue, submit } = messages;
-  const slash = useSlash(field, sending.refuse, isComing);
+  const slash = useSlash(field, sending.refuse, isComing, sending.problem);
   const onEnter = useEnter(thread, coming, { field, slash, ...messages });
   const isReadOnly = Boolean(data.read_only);
   useCommands("composer", () => listCommands(data, field, submit));
@@ -59,8 +60,7 @@ export function Composer(props) {
     h("div", { className: "composer-column" },
       h(SendProblem, { problem, onRetry: () => (pending?.type === "stop" && !isComing ? sending.stop() : onEnter()) }),
       queue.queued !== null && h(QueuedMessage, messages),
-      h(WindowNotice, { meter: data.meter, typed: field.tokens }),
-      h(CommandQuestion, { slash, onSend: messages.send }),
+      h(WindowNotice, { meter: data.meter, typed: field.tokens }), h(CommandQuestion, { slash, onSend: messages.send }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
       !isReadOnly && h(Tip, { name: "field" }),
       !isReadOnly && h(GraphInputs, { data, onRun: submit }),

@@ -90,16 +90,16 @@ function listChoices({ word, choices }, argument) {
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {(reason: string) => void} refuse
  * @param {boolean} isComing whether the conversation of the field is not shown yet
+ * @param {object|null} problem why the last text was refused: the list of the same text would cover it
  * @returns {{lines: Line[], selected: number, isOpen: boolean, choose: (line: Line) => void,
  *   question: string|null, withdraw: () => void, onKeyDown: (event: KeyboardEvent) => boolean, runText: () => boolean,
  *   runHeld: (text: string, submit: Function) => void}} `question` asks about the text in the field, which is no command,
  *   until it is changed or withdrawn; `onKeyDown` and `runText` return whether the key, or the text, was for a command;
  *   `runHeld` runs a text that has left the field, or gives it back
  */
-export function useSlash(field, refuse, isComing) {
+export function useSlash(field, refuse, isComing, problem) {
   const { slashText, isFocused } = field;
   const [selection, setSelection] = useState({ text: "", position: 0 });
-  const [asked, setAsked] = useState(null); // the text that a question is about
   const isDismissed = useRef(false);
   const [, render] = useState(0);
   useChoicesRevision();
@@ -107,17 +107,17 @@ export function useSlash(field, refuse, isComing) {
   const isOff = slashText === null || isDismissed.current || isComing; // the commands are those of the page that is shown
   const { lines, isCommand } = isOff ? NO_LINES : listLines(slashText, listAllCommands());
   const selected = selection.text === slashText ? Math.min(selection.position, lines.length - 1) : 0;
-  const isOpen = isFocused && lines.length > 0;
+  const isRefused = useRefusal(slashText, problem);
+  const isOpen = isFocused && lines.length > 0 && !isRefused;
   const select = (position) => setSelection({ text: slashText, position });
   const choose = (line) => {
     if (line.offReason) return refuse(line.offReason);
     field.changeText(line.run ? "" : line.completed);
     line.run?.();
   };
-  const question = isOff || asked !== slashText ? null : describeMistake(slashText, listAllCommands());
-  const withdraw = () => setAsked(null);
+  const { question, ask, withdraw } = useQuestion(isOff ? null : slashText);
   const runText = () => {
-    if (!isOff && describeMistake(slashText, listAllCommands())) return setAsked(slashText), true;
+    if (!isOff && describeMistake(slashText, listAllCommands())) return ask(slashText), true;
     if (!isCommand) return false;
     if (lines.length > 0) choose(lines[selected]);
     else refuse(NO_SUCH_NAME);
@@ -129,15 +129,26 @@ export function useSlash(field, refuse, isComing) {
     const [line] = held.lines;
     if (line?.run && !line.offReason) return line.run();
     field.putBack({ text, files: [] });
-    if (!held.isCommand) return setAsked(field.getText());
+    if (!held.isCommand) return ask(field.getText());
     if (line === undefined || line.offReason) refuse(line?.offReason ?? NO_SUCH_NAME);
   };
-  const close = () => {
-    isDismissed.current = true;
-    render((count) => count + 1);
-  };
+  const close = () => ((isDismissed.current = true), render((count) => count + 1));
   const onKeyDown = (event) => isOpen && handleKey(event, { lines, selected, select, close, complete: field.changeText });
   return { lines, selected, isOpen, choose, question, withdraw, onKeyDown, runText, runHeld };
+}
+
+/** Return whether a text is the one that was refused. */
+function useRefusal(text, problem) {
+  const refused = useRef({ problem: null, text: null });
+  if (refused.current.problem !== problem) refused.current = { problem, text };
+  return problem !== null && refused.current.text === text;
+}
+
+/** Ask about a text, as long as it is in the field. */
+function useQuestion(text) {
+  const [asked, ask] = useState(null);
+  const question = text === null || asked !== text ? null : describeMistake(text, listAllCommands());
+  return { question, ask, withdraw: () => ask(null) };
 }
 
 /** Handle a key of the open list. Enter is the field's own key. @returns {boolean} */
