@@ -34,7 +34,7 @@ from server.json_log import JsonFormatter, note_requests
 from server.layers import add_lifespan
 from server.serving import open_listener, serve_until_signal
 from server.session.session_authentication import SessionAuthentication
-from server.terminal import configure_log, escape_controls
+from server.terminal import configure_log, escape_controls, use_utf8
 from server.working import answer_beside, run_until_signal
 from startup import agent_factory, factory, sign_in_factory
 from startup.connecting import EnvFileConnector
@@ -230,6 +230,7 @@ def serve(settings: Settings, role: Role) -> None:
 def main(arguments: list[str]) -> int:
     options = parse_arguments(arguments)
     remove_tracing_variables()
+    use_utf8()
     configure_log()
     try:
         settings = load_settings()

@@ -34,7 +34,7 @@ class TableValue:
 def read_tables(path: Path) -> tuple[dict[str, TableValue], dict[str, Any]]:
     """Read the tables of the file, by the key that each value has in the environment, and the named tables."""
     try:
-        found = tomllib.loads(path.read_text()) if path.exists() else {}
+        found = tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path.name} cannot be read as TOML ({error}).") from None
     except RecursionError:

@@ -152,7 +152,7 @@ def demonstrate_goto(catalog: ModelCatalog, read: ReadLine, write: WriteLine) ->
 def demonstrate_compaction(catalog: ModelCatalog, _: ReadLine, write: WriteLine) -> bool:
     """Read a long file, go back with its facts, and answer from the note alone. Return whether all of it worked."""
     with TemporaryDirectory(prefix="waymark-") as folder:
-        (Path(folder) / LOGBOOK_NAME).write_text(make_logbook())
+        (Path(folder) / LOGBOOK_NAME).write_text(make_logbook(), encoding="utf-8")
         with _open_chat(catalog, [make_read_file_tool(Path(folder))], write) as talk:
             size = f"{pluralize(LOGBOOK_DAYS, 'line')} and {len(make_logbook()):,} characters"
             write(f"Model: {catalog.default_spec}. The file has {size}.")

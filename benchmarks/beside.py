@@ -80,7 +80,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
     """Add the bars and the table of the burdens to the report."""
     data = folder / "beside"
     data.mkdir(parents=True)
-    (data / "waymark.toml").write_text(TOOLS.format(python=sys.executable, root=ROOT))
+    (data / "waymark.toml").write_text(TOOLS.format(python=sys.executable, root=ROOT), encoding="utf-8")
     found: dict[str, Measured] = {}
     with Process(serve_model) as model:
         provider = {"MODEL": "openai:streams", "OPENAI_BASE_URL": model.pipe.recv(), "OPENAI_API_KEY": "sk-benchmark"}

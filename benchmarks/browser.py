@@ -48,7 +48,9 @@ def open_page(
     `end` is a text of the last message that the page will show.
     """
     context = browser.new_context(storage_state=state, viewport=SIZE)  # type: ignore[arg-type]
-    context.add_init_script(f"window.probePlaces = {json.dumps(asdict(places) | {'end': end})};\n{PROBE.read_text()}")
+    context.add_init_script(
+        f"window.probePlaces = {json.dumps(asdict(places) | {'end': end})};\n{PROBE.read_text(encoding='utf-8')}"
+    )
     page = context.new_page()
     session = context.new_cdp_session(page)
     session.send("Performance.enable")

@@ -54,7 +54,7 @@ class Place:
         """Return the processor's seconds of the PostgreSQL server. SQLite's are those of whoever uses it."""
         if self.kind == "SQLite":
             return 0.0
-        server = psutil.Process(int((self.folder.parent / "postmaster.pid").read_text().splitlines()[0]))
+        server = psutil.Process(int((self.folder.parent / "postmaster.pid").read_text(encoding="utf-8").splitlines()[0]))
         return float(sum(sum(each.cpu_times()[:2]) for each in (server, *server.children())))
 
     def settled_bytes(self) -> int:

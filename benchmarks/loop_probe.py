@@ -45,7 +45,7 @@ class LoopProbe:
         return asyncio.create_task(self._beat())
 
     async def _beat(self) -> None:
-        with self._file.open("a", buffering=1) as lines:
+        with self._file.open("a", buffering=1, encoding="utf-8") as lines:
             while True:
                 start, busy = time.perf_counter(), time.thread_time()
                 self._beaten, self._stack = start, ""
@@ -72,7 +72,7 @@ def describe_stack(frame: Any) -> str:
 
 def read_holds(file: Path, start: float, end: float) -> list[Hold]:
     """Return the holds between two moments."""
-    found = [Hold(**json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
+    found = [Hold(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
     return [hold for hold in found if start <= hold.at <= end]
 
 

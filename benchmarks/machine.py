@@ -43,6 +43,8 @@ def read_commit() -> str:
     """Return the commit of the code, and whether the code differs from it."""
 
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+        return subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
+        ).stdout.strip()
 
     return f"{git('rev-parse', '--short', 'HEAD')}{' with changes' if git('status', '--porcelain') else ''}"

@@ -41,7 +41,7 @@ class Server:
             cwd=folder,
             env=inherited | settings,
             stdout=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

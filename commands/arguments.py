@@ -1,6 +1,7 @@
 """The command line: its commands, their arguments, and the help about them."""
 
 import argparse
+import os
 from pathlib import Path
 
 DEMONSTRATION_NAMES = ("compaction", "goto")
@@ -53,7 +54,16 @@ def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
         form.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=purpose)
     parser.add_argument("--redact-tool-results", action="store_true", help="leave out what tools answered")
     parser.add_argument("--leave-out-files", action="store_true", help="leave out what users attached")
-    parser.add_argument("--redact", action="append", default=[], metavar="WORD", help="leave this out; * is any letters")
+    hidden = "leave this out; * is any letters"
+    parser.add_argument("--redact", type=_decode_word, action="append", default=[], metavar="WORD", help=hidden)
+
+
+def _decode_word(argument: str) -> str:
+    """Return an argument as UTF-8, if it is: a word that the locale misreads would not be left out."""
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeDecodeError:
+        return argument
 
 
 def _add_invite_arguments(parser: argparse.ArgumentParser) -> None:

@@ -37,7 +37,7 @@ class Field:
 
 @cache
 def _load_template() -> str:
-    return _TEMPLATE.read_text()
+    return _TEMPLATE.read_text(encoding="utf-8")
 
 
 class Pages:

@@ -45,13 +45,13 @@ _BOOTSTRAP = _find_bootstrap()
 @cache
 def load_inline_scripts() -> dict[str, str]:
     """Read the scripts within the page's frame, by their names in it."""
-    return {name: (_ASSETS / name).read_text() for name in ("early.js", "early-field.js")}
+    return {name: (_ASSETS / name).read_text(encoding="utf-8") for name in ("early.js", "early-field.js")}
 
 
 @cache
 def load_frame() -> str:
     """Read the page's frame, with its scripts. The other places in it are filled for Dash."""
-    frame = (_ASSETS / "index.html").read_text()
+    frame = (_ASSETS / "index.html").read_text(encoding="utf-8")
     for name, script in load_inline_scripts().items():
         frame = frame.replace(f"{{%{name}%}}", script)
     return frame
@@ -71,17 +71,22 @@ def load_page_files() -> PageFiles:
 
 def _build_texts() -> dict[str, str]:
     """Build each text by its path. Lazy files keep their paths in `assets/`: they name each other relatively."""
-    modules = {path.relative_to(_ASSETS).as_posix(): path.read_text() for path in sorted(_ASSETS.rglob("*.mjs"))}
+    modules = {
+        path.relative_to(_ASSETS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(_ASSETS.rglob("*.mjs"))
+    }
     return {
         ENTRY: build_bundle(modules),
         "waymark.css": build_stylesheet(),
         "icons.svg": build_icon_sprite(),
         **{
-            name: (_ASSETS / name).read_text()
+            name: (_ASSETS / name).read_text(encoding="utf-8")
             for name in ("favicon.svg", "forms.js", "manifest.webmanifest", "sign-in.css", "sign-in.js", "theme.js")
         },
         **{path: build_lazy_module(path, text) for path, text in modules.items() if is_lazy(path)},
-        **{path.relative_to(_ASSETS).as_posix(): path.read_text() for path in sorted(_MODULES.rglob("*.lazy.css"))},
+        **{
+            path.relative_to(_ASSETS).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted(_MODULES.rglob("*.lazy.css"))
+        },
     }
 
 
@@ -96,9 +101,11 @@ def build_words(language: str) -> StaticFile:
 
 def build_stylesheet() -> str:
     """Join Bootstrap, the colours of code, and the panels' own. One file: each costs every cold load some ms."""
-    bootstrap = (_BOOTSTRAP / "css" / "bootstrap.min.css").read_text()
+    bootstrap = (_BOOTSTRAP / "css" / "bootstrap.min.css").read_text(encoding="utf-8")
     bootstrap = bootstrap.replace("/*# sourceMappingURL=bootstrap.min.css.map */", "")
-    return "\n".join([bootstrap, build_highlight_css(), *(path.read_text() for path in _list_eager_styles())])
+    return "\n".join(
+        [bootstrap, build_highlight_css(), *(path.read_text(encoding="utf-8") for path in _list_eager_styles())]
+    )
 
 
 def build_highlight_css() -> str:
@@ -129,9 +136,9 @@ def _list_eager_styles() -> list[Path]:
 
 def build_icon_sprite() -> str:
     """Build a sprite of the page's icons, out of the package's two thousand."""
-    listed = _ICON_LIST.search((_MODULES / "lib" / "icons.mjs").read_text())
+    listed = _ICON_LIST.search((_MODULES / "lib" / "icons.mjs").read_text(encoding="utf-8"))
     names = set(re.findall(r'"([^"]+)"', listed[1])) if listed else set()
-    every = (_BOOTSTRAP / "icons" / "bootstrap-icons.svg").read_text()
+    every = (_BOOTSTRAP / "icons" / "bootstrap-icons.svg").read_text(encoding="utf-8")
     symbols = re.findall(r'<symbol[^>]* id="([^"]+)".*?</symbol>', every, re.DOTALL)
     whole = re.finditer(r"<symbol.*?</symbol>", every, re.DOTALL)
     chosen = [match.group() for name, match in zip(symbols, whole, strict=True) if name in names]

@@ -2,8 +2,10 @@
 
 import logging
 import os
+import sys
 import threading
 from datetime import datetime
+from io import TextIOWrapper
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -17,6 +19,13 @@ def escape_controls(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() or each in "\n\t" else each.encode("unicode_escape").decode() for each in text)
+
+
+def use_utf8() -> None:
+    """Use UTF-8 for files and pipes, whatever the locale. A terminal keeps its encoding, and gets escapes for the rest."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.encoding.lower() != "utf-8":
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
 
 
 class EscapingFormatter(logging.Formatter):

@@ -48,6 +48,6 @@ def build_font(path: Path, ranges: str, source: BytesIO) -> None:
 
 if __name__ == "__main__":
     whole_font = read_font()
-    for name, ranges in _FILE.findall(STYLE_SHEET.read_text()):
+    for name, ranges in _FILE.findall(STYLE_SHEET.read_text(encoding="utf-8")):
         build_font(ASSETS / name, ranges, whole_font)
-    (ASSETS / "fonts" / "LICENSE.txt").write_text((PACKAGE / "LICENSE").read_text())
+    (ASSETS / "fonts" / "LICENSE.txt").write_bytes((PACKAGE / "LICENSE").read_bytes())

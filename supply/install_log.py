@@ -33,4 +33,4 @@ def explain_failure(log: str) -> str:
 
 
 if __name__ == "__main__":
-    print(explain_failure(Path(sys.argv[1]).read_text(errors="replace")).rstrip())
+    print(explain_failure(Path(sys.argv[1]).read_text(encoding="utf-8", errors="replace")).rstrip())

@@ -43,7 +43,7 @@ class Newer:
 def _resolve(requirements: Iterable[str], *options: str) -> subprocess.CompletedProcess[str]:
     command = [*_COMPILE, "--no-annotate", "--no-header", *options, "-"]
     resolution = subprocess.run(  # noqa: S603  (no word of the command comes from outside)
-        command, input="\n".join(requirements), capture_output=True, text=True, check=False
+        command, input="\n".join(requirements), capture_output=True, encoding="utf-8", check=False
     )
     if resolution.returncode == _NO_SOLUTION:
         raise MissingPinError(resolution.stderr.strip())

@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Spare the quick run the import of files in which all tests are slow: a tenth of what each process collects."""
     is_left = config.option.markexpr == QUICK and collection_path.suffix == ".py"
-    return True if is_left and ALL_ARE_SLOW.search(collection_path.read_text()) else None
+    return True if is_left and ALL_ARE_SLOW.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,7 +21,7 @@ def note_contacts(file: Path) -> None:
 
     Its server runs on Python's own loop: uvloop connects in C.
     """
-    lines = file.open("a", buffering=1)
+    lines = file.open("a", encoding="utf-8", buffering=1)
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _SENDING and arguments[0].family in (socket.AF_INET, socket.AF_INET6) and arguments[1]:
@@ -36,4 +36,4 @@ def note_contacts(file: Path) -> None:
 
 def read_contacts(file: Path) -> set[str]:
     """Return the addresses in the file."""
-    return set(file.read_text().splitlines()) if file.exists() else set()
+    return set(file.read_text(encoding="utf-8").splitlines()) if file.exists() else set()

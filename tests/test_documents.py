@@ -74,7 +74,7 @@ TABLES = ("agents", "graphs", "mcp", "prices")  # settings that are tables of wa
 
 
 def find_blocks(path: Path, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", path.read_text(), re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def find_all_blocks(language: str) -> list[Any]:
@@ -135,7 +135,7 @@ def test_every_example_of_waymark_toml_is_read(block: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_command_of_a_document_exists(document: Path) -> None:
-    text = document.read_text()
+    text = document.read_text(encoding="utf-8")
     targets = re.findall(r"^([\w-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     lines = [shlex.split(line, comments=True) for block in find_blocks(document, "sh") for line in block.splitlines()]
     lines += [shlex.split(line) for line in re.findall(r"`(?:\.venv/bin/)?((?:make|python app\.py) ?[^`]*)`", text)]

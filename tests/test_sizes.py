@@ -11,7 +11,7 @@ MAX_FUNCTION_LINES = 40
 LONG_MODULES = {"checkpoints/store.py", "checkpoints/values/errors.py", "checkpoints/storage/schema.py"}
 
 
-def _list_modules() -> list[Path]:
+def list_modules() -> list[Path]:
     packages = [path.parent for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests"]
     within = (path for package in packages for path in package.rglob("*.py") if path.parent.name != "versions")
     return sorted([*ROOT.glob("*.py"), *within])
@@ -27,7 +27,7 @@ def _list_functions(parent: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunc
 
 
 def test_only_three_modules_are_long() -> None:
-    modules = _list_modules()
+    modules = list_modules()
     assert len(modules) > 500
     sizes = {path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in modules}
     assert {name for name, size in sizes.items() if size > MAX_MODULE_LINES} == LONG_MODULES
@@ -38,7 +38,7 @@ def test_only_three_modules_are_long() -> None:
 def test_no_function_is_long() -> None:
     long = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name} {size}"
-        for path in _list_modules()
+        for path in list_modules()
         for node in _list_functions(ast.parse(path.read_text()))
         if (size := (node.end_lineno or 0) - node.lineno + 1) > MAX_FUNCTION_LINES
     ]

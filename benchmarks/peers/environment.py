@@ -15,7 +15,7 @@ def install_peers() -> str:
     """Install what is pinned, unless it is there, and return the Python that has it. Exits with a sentence if pip fails."""
     python = ENVIRONMENT / "bin" / "python"
     installed = ENVIRONMENT / REQUIREMENTS.name
-    if not installed.exists() or installed.read_text() != REQUIREMENTS.read_text():
+    if not installed.exists() or installed.read_text(encoding="utf-8") != REQUIREMENTS.read_text(encoding="utf-8"):
         print("Installing the peers …", file=sys.stderr)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
         try:
@@ -29,5 +29,5 @@ def install_peers() -> str:
 
 def read_pins() -> str:
     """Return the pinned packages in one line."""
-    lines = REQUIREMENTS.read_text().splitlines()
+    lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
     return ", ".join(line.replace("==", " ") for line in lines if line and not line.startswith("#"))

@@ -166,7 +166,7 @@ def _begin_statement(connection: sa.Connection) -> None:
 
 def lock_path(path: Path) -> IO[str]:
     """Lock the path for this process. The lock ends with the process, even after kill -9."""
-    lock = open(path.with_suffix(".lock"), "a+")  # noqa: SIM115  (kept open for the life of the database)
+    lock = open(path.with_suffix(".lock"), "a+", encoding="utf-8")  # noqa: SIM115  (kept open for the life of the database)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -90,7 +90,7 @@ def write_notice(title: str, text: str) -> str:
 @cache
 def build_style() -> str:
     """Join the page's own styles of texts. The reader's system chooses between light and dark."""
-    style = "\n".join((_ASSETS / name).read_text() for name in (*_STYLES, "export.css"))
+    style = "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in (*_STYLES, "export.css"))
     return _DARK.sub(r"@media (prefers-color-scheme: dark) { :root \1 }", style)
 
 

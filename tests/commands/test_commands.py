@@ -179,7 +179,7 @@ def test_an_import_keeps_a_graph_of_the_settings_or_takes_the_one_that_is_named(
 ) -> None:
     thread_id, file = talked(file_store, "one"), str(tmp_path / "talk.json")
     file_store.change_settings(thread_id, {"graph": "theirs"})
-    Path(file).write_text(transfer.export(file_store, thread_id))
+    Path(file).write_text(transfer.export(file_store, thread_id), encoding="utf-8")
 
     def import_file(name: str, settings: dict[str, Any], *options: str) -> tuple[int, Any, str]:
         """The exit code, the conversation's graph, and what was said beside it."""

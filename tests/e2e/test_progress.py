@@ -96,7 +96,7 @@ def held_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hel
 def write_file(server: HeldServer, path: Path) -> Path:
     """Export a long conversation that the server then does not have any more."""
     thread_id = write_long(server.store)
-    path.write_text(transfer.export(server.store, thread_id))
+    path.write_text(transfer.export(server.store, thread_id), encoding="utf-8")
     server.store.delete_thread(thread_id)
     return path
 

@@ -49,7 +49,7 @@ def _import(page: Page, path: Path) -> None:
 
 def _chain(path: Path) -> list[Any]:
     """What an export says of each message, in order: id, parent, hash and everything in it."""
-    document = json.loads(path.read_text())
+    document = json.loads(path.read_text(encoding="utf-8"))
     return [*document["messages"], [(c["id"], c["name"], c["message_id"]) for c in document["checkpoints"]]]
 
 

@@ -2,13 +2,14 @@
 
 import io
 import logging
+import sys
 import threading
 from datetime import datetime
 
 import pytest
 
 from server import terminal
-from server.terminal import USUAL_COLUMNS, EscapingFormatter, ProgressLine, escape_controls
+from server.terminal import USUAL_COLUMNS, EscapingFormatter, ProgressLine, escape_controls, use_utf8
 
 
 def test_a_terminal_gets_no_escape_codes() -> None:
@@ -24,6 +25,23 @@ def test_the_log_is_escaped_with_its_tracebacks() -> None:
     text = EscapingFormatter("%(message)s").format(record)
     assert "\x1b" not in text
     assert text.startswith("said \\x1b[2J\nValueError: \\x1b[31m")
+
+
+class TerminalBytes(io.BytesIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("is_terminal", "written"), [(False, "ü → 你".encode()), (True, b"\xfc \\u2192 \\u4f60")])
+def test_files_and_pipes_get_utf_8_and_a_terminal_what_it_can_show(
+    is_terminal: bool, written: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = (TerminalBytes if is_terminal else io.BytesIO)()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(output, encoding="latin-1"))
+    use_utf8()
+    sys.stdout.write("ü → 你")
+    sys.stdout.flush()
+    assert output.getvalue() == written
 
 
 def test_a_time_in_the_log_has_its_offset() -> None:

@@ -47,14 +47,14 @@ def connect_fake(connector: EnvFileConnector, fake: FakeOpenAI, *, key: str = KE
 
 
 def test_a_connected_model_is_used_at_once_and_after_a_restart(env_file: Path) -> None:
-    env_file.write_text("# mine\nPORT=8055\n")
+    env_file.write_text("# mine\nPORT=8055\n", encoding="utf-8")
     connector, models = open_connector(env_file)
     assert models.default_spec == "demo"
     with FakeOpenAI() as fake:
         fake.reply(Say("ready"))
         assert connect_fake(connector, fake) == models.default_spec == "openai:small"
         assert [request["model"] for request in fake.requests] == ["small"]
-    assert env_file.read_text().startswith("# mine\nPORT=8055\n")
+    assert env_file.read_text(encoding="utf-8").startswith("# mine\nPORT=8055\n")
     settings = load_settings(dotenv=env_file)
     assert (settings.model, settings.openai_api_key.get_secret_value()) == ("openai:small", KEY)  # type: ignore[union-attr]
 
@@ -85,7 +85,7 @@ def test_a_refusal_is_a_sentence_and_changes_nothing(env_file: Path, status: int
 
 
 def test_a_key_is_never_part_of_a_form(env_file: Path) -> None:
-    env_file.write_text(f"OPENAI_API_KEY={KEY}\n")
+    env_file.write_text(f"OPENAI_API_KEY={KEY}\n", encoding="utf-8")
     connector, _ = open_connector(env_file)
     forms = {form.id: form.fields for form in connector.list_forms()}
     assert KEY not in json.dumps([*forms.values()])
@@ -102,7 +102,7 @@ def test_a_kept_key_goes_to_no_other_address(env_file: Path) -> None:
         assert dotenv_values(env_file)["OPENAI_API_KEY"] == KEY
         assert models.specs == ("openai:large", "openai:small", "demo")
         connect_fake(connector, other, key="")
-        assert KEY not in env_file.read_text()
+        assert KEY not in env_file.read_text(encoding="utf-8")
     assert models.specs == ("openai:small", "demo")  # those of the old address are not on this one
 
 

@@ -28,7 +28,7 @@ def _read_text(content: Any) -> str:
 def open_conversation(request: gr.Request) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """Return the stored conversation that the address names, for the page and for the next answer."""
     stored = request.query_params.get("conversation")
-    messages = json.loads(Path(os.environ["STORED"], f"{stored}.json").read_text()) if stored else []
+    messages = json.loads(Path(os.environ["STORED"], f"{stored}.json").read_text(encoding="utf-8")) if stored else []
     return messages, messages
 
 

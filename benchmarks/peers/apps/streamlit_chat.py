@@ -11,7 +11,9 @@ client = OpenAI()
 
 if "messages" not in st.session_state:
     stored = st.query_params.get("conversation")
-    st.session_state.messages = json.loads(Path(os.environ["STORED"], f"{stored}.json").read_text()) if stored else []
+    st.session_state.messages = (
+        json.loads(Path(os.environ["STORED"], f"{stored}.json").read_text(encoding="utf-8")) if stored else []
+    )
 
 for message in st.session_state.messages:
     with st.chat_message(message["role"]):

@@ -577,7 +577,7 @@ def _find_numbers(store: Store) -> set[str]:
 
 
 def test_a_name_is_as_long_as_one_that_a_proxy_gives() -> None:
-    field = Path("assets/modules/dialogs/share-people.lazy.mjs").read_text()
+    field = Path("assets/modules/dialogs/share-people.lazy.mjs").read_text(encoding="utf-8")
     assert trusted_proxy.MAX_PERSON_CHARS == MAX_MEMBER_NAME_CHARS
     assert f'name: "person", className: "form-control", required: true, maxLength: {MAX_MEMBER_NAME_CHARS}' in field
 

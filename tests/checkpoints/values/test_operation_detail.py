@@ -68,7 +68,7 @@ def test_no_sentence_is_put_into_a_detail() -> None:
 
 
 def _details(path: Path) -> list[ast.Call]:
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)] if "OperationDetail(" in text else []
     return [call for call in found if isinstance(call.func, ast.Name) and call.func.id == "OperationDetail"]
 
