@@ -66,7 +66,7 @@ def _parse_path(text: str, **options: Any) -> GraphDefinition:
 
 def _read_graph_file(path: Path) -> _GraphFile:
     try:
-        given = json.loads(path.read_text(encoding="utf-8"))
+        given = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise SettingsError(f"GRAPH: there is no file {path}.") from None
     except json.JSONDecodeError as error:

@@ -165,6 +165,13 @@ def test_a_file_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
         load_settings({}, dotenv=tmp_path / ".env")
 
 
+def test_a_byte_order_mark_before_the_settings_is_read_over(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("PORT=1", encoding="utf-8-sig")
+    (tmp_path / "waymark.toml").write_text("[limits]\ndepth = 3", encoding="utf-8-sig")
+    found = load_settings({}, dotenv=tmp_path / ".env", tables=tmp_path / "waymark.toml")
+    assert (found.port, found.limits_depth) == (1, 3)
+
+
 def test_a_secret_is_kept_to_the_letter(tmp_path: Path) -> None:
     key = load(tmp_path, "OPENAI_API_KEY='a${HOME}$b#c'").openai_api_key
     assert key is not None

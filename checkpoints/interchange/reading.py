@@ -1,6 +1,7 @@
 """Reading of a file: an export of Waymark, of its older form or of Open WebUI becomes documents, or is refused."""
 
 import json
+from codecs import BOM_UTF8
 from typing import Any
 
 from ..values.errors import InvalidDocumentError
@@ -30,7 +31,7 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
 
     Raises `InvalidDocumentError`.
     """
-    raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    raw = (text.encode(errors="surrogatepass") if isinstance(text, str) else text).removeprefix(BOM_UTF8)
     check_byte_count(len(raw))
     report(Progress(sentence("Reading the file")))
     texts = LongTexts(raw)

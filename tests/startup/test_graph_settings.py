@@ -78,6 +78,15 @@ def test_a_project_of_langgraph_is_read_and_the_rest_is_named(tmp_path: Path, ca
     assert caplog.messages == [f"{path}: ignored are dependencies, python_version, store.ttl."]
 
 
+def test_a_byte_order_mark_before_a_project_is_read_over(tmp_path: Path) -> None:
+    path = write_project(tmp_path, graphs={"a": "a.py:a"}, env=".env")
+    for file, content in ((path, path.read_text(encoding="utf-8")), (tmp_path / ".env", "THEIR_KEY=secret")):
+        file.write_text(content, encoding="utf-8-sig")
+    environ: dict[str, str] = {}
+    assert [each.name for each in list_graphs(Settings(graph=str(path)), environ)] == ["a"]
+    assert environ == {"THEIR_KEY": "secret"}
+
+
 def test_its_environment_may_stand_in_it(tmp_path: Path) -> None:
     environ: dict[str, str] = {}
     path = write_project(tmp_path, graphs={"a": "a.py:a"}, env={"THEIR_KEY": "secret"})

@@ -32,6 +32,10 @@ def written() -> str:
     return shapes.written(LINES, ["m99"], [("m99", "End")])
 
 
+def test_a_byte_order_mark_before_a_file_is_read_over() -> None:
+    assert read_document(written().encode("utf-8-sig")) == read_document("\ufeff" + written()) == read_document(written())
+
+
 def test_no_piece_that_is_validated_holds_the_body_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
