@@ -85,7 +85,7 @@
   }
 
   field.addEventListener("keydown", function (event) {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     send();
   });

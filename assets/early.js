@@ -6,7 +6,8 @@
  *    browser. Tells when the server has another version of the page.
  * 3. Requests the layout, which our panels show before Dash does: a preload could not carry the key.
  * 4. Receives the modules (assets/waymark.mjs), whenever they come.
- * 5. Puts stand-ins on window.waymark and among Dash's clientside callbacks. Whichever is first, Dash or our modules, a
+ * 5. Leaves the keys of an input method to it: no listener of the page hears them.
+ * 6. Puts stand-ins on window.waymark and among Dash's clientside callbacks. Whichever is first, Dash or our modules, a
  *    stand-in waits for the module and then renders the real component, or calls the real callback.
  */
 /* 1. */
@@ -151,6 +152,12 @@
 })();
 
 /* 5. */
+window.addEventListener("keydown", function (event) {
+  // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
+  if (event.isComposing || event.keyCode === 229) event.stopImmediatePropagation();
+}, true);
+
+/* 6. */
 (function () {
   "use strict";
   var waymark = window.waymark;

@@ -8,6 +8,9 @@ MAX_TABS = 150  # of a page with a few conversations
 MAX_STEPS = 20
 HAS_FOCUS = "element => element === document.activeElement"
 
+COMPOSED = """(field, [key, isComposing]) => field.dispatchEvent(
+  new KeyboardEvent("keydown", { key, isComposing, keyCode: 229, bubbles: true, cancelable: true }))"""
+
 
 class Keyboard:
     """The keyboard of a page."""
@@ -82,3 +85,10 @@ class Keyboard:
         self.key("Escape")
         expect(self._page.dialog).to_have_count(0)
         expect(opener).to_be_focused()
+
+
+def press_composed(field: Locator, *keys: str) -> None:
+    """Press keys of an input method: as most browsers tell of them, and as Safari tells of the last one."""
+    for key in keys:
+        for is_composing in (True, False):
+            field.evaluate(COMPOSED, [key, is_composing])

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Start, Visit
+from tests.e2e.keyboard import press_composed
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
@@ -79,6 +80,8 @@ def test_the_model_is_chosen_below_the_field(start: Start, visit: Visit, openai_
     field = find_model(page, "OTHER")
     expect_accessible(page, "the list of models")
     expect(page.tab.get_by_role("option")).to_have_text(["other-model"])
+    press_composed(field, "Enter")
+    expect(field).to_be_focused()
     field.press("Enter")
     expect(picker(page)).to_be_focused()
     expect(picker(page)).to_have_text("Model: other-model")

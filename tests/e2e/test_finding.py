@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Route, expect
 from checkpoints import Database, Store
 from tests.checkpoints.conversations import new
 from tests.e2e.conftest import Visit
+from tests.e2e.keyboard import press_composed
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_search import HOSTILE, PHONE
@@ -83,6 +84,7 @@ def test_what_is_not_in_the_page_is_found_and_walked_by_keyboard(page: Page) -> 
     bar = find(page, "ocel")
     expect(bar.get_by_role("status")).to_have_text("2 of 2")
     expect_current(page, "Ocelot\u0301")
+    press_composed(bar.get_by_role("textbox"), "Enter", "F3", "Escape")
     page.tab.keyboard.press("F3")
     expect(bar.get_by_role("status")).to_have_text("1 of 2")
     expect_current(page, "ocelot")

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Visit
+from tests.e2e.keyboard import press_composed
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
@@ -286,3 +287,16 @@ def test_a_part_that_is_long_on_its_way_is_announced_and_gets_what_is_typed_mean
     expect(wait).to_have_count(0)
     expect(talked.dialog).to_have_count(0)
     expect(talked.composer).to_have_value("")
+
+
+def test_the_keys_of_an_input_method_choose_send_and_close_nothing(talked: Page) -> None:
+    talked.composer.fill("/")
+    expect(options(talked).first).to_have_attribute("aria-selected", "true")
+    press_composed(talked.composer, "ArrowDown", "Enter", "Escape")
+    expect(options(talked).first).to_have_attribute("aria-selected", "true")
+    talked.composer.fill("")
+    box = palette(talked)
+    box.fill("export")
+    press_composed(box, "Enter")
+    expect(box).to_be_focused()
+    expect(talked.dialog).not_to_contain_text("Words to redact")

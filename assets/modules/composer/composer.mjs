@@ -121,7 +121,6 @@ function useEscapeToStop(isComing, isStoppable, stop) {
         event.key !== "Escape" ||
         event.shiftKey ||
         event.defaultPrevented ||
-        event.isComposing ||
         isElsewhere ||
         document.querySelector(CLOSED_BY_ESCAPE)
       )

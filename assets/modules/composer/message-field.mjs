@@ -121,9 +121,7 @@ export function MessageField({ field, slash, tools, readOnly = null, onSend, onE
   const hasTip = useTip("field");
   const isListOpen = slash.isOpen && readOnly === null;
   const onKeyDown = (event) => {
-    // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
-    const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
-    if (readOnly || isComposing || slash.onKeyDown(event) || event.shiftKey) return;
+    if (readOnly || slash.onKeyDown(event) || event.shiftKey) return;
     const isAlone = !event.altKey && !event.ctrlKey && !event.metaKey; // Alt and an arrow go through the checkpoints
     const isEdit = event.key === "ArrowUp" && isAlone && textarea.current.value === "" && attachments.files.length === 0;
     if (event.key !== "Enter" && !isEdit) return;

@@ -28,7 +28,7 @@ export function VariablesDialog({ prompt, onInsert, onClose }) {
     onInsert(fillVariables(prompt.text, values));
   };
   const onKeyDown = (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     event.currentTarget.requestSubmit();
   };

@@ -19,7 +19,6 @@ export function CheckpointForm({ title, checkpoint, quote, onSave, onCancel }) {
     onSave(name.current.value.trim() || (checkpoint?.name ?? ""), description.current.value.trim());
   };
   const onKeyDown = (event) => {
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
     if (event.key === "Enter" && event.target === description.current && !event.shiftKey) return onSubmit(event);
     if (event.key !== "Escape") return;
     event.preventDefault();

@@ -34,15 +34,7 @@ export function holdKeys() {
   const stop = () => window.removeEventListener("keydown", onKeyDown, true);
   const onKeyDown = (event) => {
     const isTyped = event.key.length === 1 || KEYS.includes(event.key);
-    if (
-      !isTyped ||
-      (isLate && event.key !== "Escape") ||
-      event.isComposing ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey
-    )
-      return;
+    if (!isTyped || (isLate && event.key !== "Escape") || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     keys.push(event.key);

@@ -15,7 +15,6 @@ export function NameField({ label, value, maxLength, onDone }) {
     onDone(name && name !== value ? name : null);
   };
   const onKeyDown = (event) => {
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
     if (event.key !== "Enter" && event.key !== "Escape") return;
     event.preventDefault(); // else the same Enter would press the button that has the focus next
     finish(event.key === "Enter" ? field.current.value.trim() : null);

@@ -77,7 +77,7 @@ export function watchKeys() {
   document.addEventListener("keydown", (event) => {
     const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
     if (isFind) event.preventDefault(); // also for a repeated key: the browser would focus its own search field
-    if (event.isComposing || event.repeat || isCovered() || pressPageKey(event) || pressUndoKey(event)) return;
+    if (event.repeat || isCovered() || pressPageKey(event) || pressUndoKey(event)) return;
     if (isFind) {
       showDialog(Palette);
     } else if (

@@ -139,7 +139,7 @@ export function Palette({ onlyBack = false, onClose }) {
   };
   const onKeyDown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.nativeEvent.isComposing || (!step && event.key !== "Enter") || lines.length === 0) return;
+    if ((!step && event.key !== "Enter") || lines.length === 0) return;
     event.preventDefault();
     if (step) onStep(step);
     else choose(lines[selected]);

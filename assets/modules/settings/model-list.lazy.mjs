@@ -123,7 +123,7 @@ function useLines(models, { onChoose, isRemembered }) {
   };
   const onKeyDown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.nativeEvent.isComposing || (!step && event.key !== "Enter") || lines.length === 0) return;
+    if ((!step && event.key !== "Enter") || lines.length === 0) return;
     event.preventDefault();
     if (step) setSelected((selected + step + lines.length) % lines.length);
     else choose(lines[selected]);

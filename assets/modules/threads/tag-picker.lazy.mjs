@@ -90,7 +90,7 @@ function TagField({ id, lines, setLines, onSave }) {
   };
   const onKeyDown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.nativeEvent.isComposing || event.keyCode === 229 || (!step && event.key !== "Enter")) return;
+    if (!step && event.key !== "Enter") return;
     event.preventDefault();
     if (step) setSelected(options.length > 0
       ? (Math.max(selected, step > 0 ? -1 : 0) + step + options.length) % options.length : -1);

@@ -75,7 +75,6 @@ export function Editor({ editing, isLast }) {
   const canSend = draft.text.trim() !== "" && pending === null;
   const send = (kind) => canSend && ask(kind, draft);
   const onKeyDown = (event) => {
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return; // these keys belong to the input method
     if (event.key === "Escape") close();
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send("edit");
     else return;

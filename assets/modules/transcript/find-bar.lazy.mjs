@@ -33,7 +33,7 @@ export function FindBar({ thread, version, onClose }) {
   useLayoutEffect(() => field.current.focus({ preventScroll: true }), []);
   useStepKeys(place.step);
   const onKeyDown = (event) => {
-    if (event.nativeEvent.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+    if (!["Enter", "Escape"].includes(event.key)) return;
     event.preventDefault(); // Escape would stop the answer or close a sheet
     event.stopPropagation();
     if (event.key === "Escape") onClose();
