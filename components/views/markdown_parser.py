@@ -24,6 +24,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import find_lexer_class_by_name
 from pygments.util import ClassNotFound
 
+from components.views.emphasis import CjkInlineParser
 from components.views.formula_rules import Formula, add_formulas
 from components.views.formulas import to_mathml
 from components.views.sanitizer import URL_SCHEMES
@@ -223,6 +224,8 @@ class _Parser(MarkdownIt):
         linkify = find_spec("linkify_it") is not None  # an optional dependency of markdown-it-py
         options = {"html": False, "breaks": True, "linkify": linkify}
         super().__init__("commonmark", options, renderer_cls=_Renderer)
+        self.inline = CjkInlineParser()
+        self.configure("commonmark", options)
         self.enable(["table", "strikethrough"] + ["linkify"] * linkify)
         self.block.ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
 

@@ -34,6 +34,7 @@ BLOCKS = st.sampled_from(
     [
         "A paragraph with **bold**, `code` and a [link](https://example.com).",
         "Two lines\nof text",
+        "这是**“重点”**内容",
         "# A heading",
         "Another heading\n---",
         "***",

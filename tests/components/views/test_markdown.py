@@ -184,6 +184,26 @@ def test_blocks_from_right_to_left_have_the_direction_of_their_text() -> None:
     assert format_prose(hebrew) == render_markdown(hebrew)
 
 
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("**“重点”**内容", "<strong>“重点”</strong>内容"),
+        ("这是**“重点”**内容", "这是<strong>“重点”</strong>内容"),
+        ("これは**「重要」**です。", "これは<strong>「重要」</strong>です。"),
+        ("**第一条（总则）**本法", "<strong>第一条（总则）</strong>本法"),
+        ("한국어*(강조)*입니다", "한국어<em>(강조)</em>입니다"),
+        ("葛\U000e0100**(a)**字", "葛\U000e0100<strong>(a)</strong>字"),
+        ("已~~（旧）~~改", "已<s>（旧）</s>改"),
+        ("**`main()`**を呼ぶ", "<strong><code>main()</code></strong>を呼ぶ"),
+        ("变量_名_字", "变量_名_字"),
+        ("a*“b”*c", "a*“b”*c"),
+        ("a**✅**b", "a**✅**b"),
+    ],
+)
+def test_emphasis_needs_no_space_beside_chinese_japanese_and_korean(text: str, html: str) -> None:
+    assert render_markdown(text) == f"<p>{html}</p>\n"
+
+
 def test_a_long_cell_is_not_crushed() -> None:
     html = render_markdown(f"|a|b|\n|-|-:|\n|short|{'word ' * 10}|")
     assert "<td>short</td>" in html
