@@ -27,6 +27,7 @@ MAX_TITLED_MESSAGE_CHARS = 2_000  # of the question and of the answer
 MAX_TITLE_ANSWER_CHARS = 20_000  # with thoughts
 MAX_CONSIDERED_THREADS = 1_000  # remembered, so that no later answer is looked up
 _MARKS_AROUND = "\"'`´“”„‟‘’‚«»‹›「」『』*_# "
+_COMMAND_SIGN = re.compile(r"\A/(?=[A-Za-z]+(?:\s|\Z))")
 _LABEL = re.compile(r"\A\W*title\W*:\s*", re.IGNORECASE)
 
 _KIND = FollowUpKind(
@@ -116,10 +117,15 @@ def make_title(message: NewMessage) -> str:
     """Return the title that a first message gives: its first line or the name of its first file, without Markdown."""
     content = message.body["data"]["content"]
     text = content if isinstance(content, str) else content[0].get("text") or content[0]["name"]
-    return shorten(find_plain_line(text) or shorten_line(text, MAX_TITLE_CHARS) or UNTITLED, MAX_TITLE_CHARS)
+    return shorten(_find_title(text) or shorten_line(text, MAX_TITLE_CHARS) or UNTITLED, MAX_TITLE_CHARS)
+
+
+def _find_title(text: str) -> str:
+    """Return the first line without Markdown, TeX and the sign of a command of the page: `/tag work` is “tag work”."""
+    return _COMMAND_SIGN.sub("", find_plain_line(text))
 
 
 def clean_title(text: str) -> str:
     """Return the first line of an answer as a title: without Markdown, quotes and a full stop, in `MAX_TITLE_CHARS`."""
-    line = clean_line(_LABEL.sub("", find_plain_line(text)), 10 * MAX_TITLE_CHARS).strip(_MARKS_AROUND)
+    line = clean_line(_LABEL.sub("", _find_title(text)), 10 * MAX_TITLE_CHARS).strip(_MARKS_AROUND)
     return shorten(line.removesuffix(".").strip(_MARKS_AROUND), MAX_TITLE_CHARS)

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from html.entities import html5
 
 # Letters that Unicode does not decompose, and the letters of those who have no such key.
 _LETTERS = dict(zip("ıȷłøđðħŧ", "ijloddht", strict=True)) | {"æ": "ae", "œ": "oe", "þ": "th"}
@@ -13,10 +14,40 @@ _LINE_MARKS = re.compile(r"^\s*(?:(?:#{1,6}|[-*+](?:\s+\[[ xX]\])?|\d{1,9}[.)])\
 _BLOCK_LINE = re.compile(
     r"\s*(?:(?:```|~~~).*|[-=*_\s|:]*|#{1,6}|\$\$\s*|\\[\[\]]\s*)"
 )  # a fence, a rule, the line below a heading or a table's, the sign around a formula
-_FORMULA = re.compile(r"\$\$(.+?)(?:\$\$|$)|\\\((.+?)\\\)|\\\[(.+?)(?:\\\]|$)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]*)\)")
-_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_EMPHASIS = re.compile(r"(?<![\w*_~])(?!__\w+__)(\*{1,3}|_{1,3}|~~)(?=[^\s*_~])(.+?)(?<=\S)\1(?![\w*_~])")
+# Code and formulas, of which money is none: no space inside of the dollars, and no digit after the last one.
+_SPAN = re.compile(
+    r"(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"|\$\$(?P<display>.+?)(?:\$\$|$)|(?<!\\)\$(?=\S)(?P<dollars>[^$`]+?)(?<=\S)\$(?!\d)"
+    r"|\\\((?P<round>.+?)\\\)|\\\[(?P<square>.+?)(?:\\\]|$)"
+)
+# Chinese, Japanese and Korean write no spaces around a word.
+_LETTER = r"[^\W\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+_EMPHASIS = re.compile(
+    rf"(?<!{_LETTER})(?<![\\*])(\*{{1,3}})(?=[^\s*])(.+?)(?<=[^\s\\])\1(?!{_LETTER}|\*)"
+    rf"|(?<!{_LETTER})(?<![\\~])(~~)(?=[^\s~])(.+?)(?<=[^\s\\])~~(?!{_LETTER}|~)"
+    r"|(?<![\w\\])(?!__\w+__)(_{1,3})(?=[^\s_])(.+?)(?<=[^\s\\])\5(?!\w)"
+)
+_ESCAPED = re.compile(r"\\([*_~`#$\[\]\\])")
+_LONG_FORMULA = re.compile(r"^ *(?:\$\$ *\n[^$]{1,300}\$\$|\\\[ *\n(?:[^\\]|\\[^\[\]]){1,300}\\\])", re.MULTILINE)
+_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\([A-Za-z]+)\*?(?=(\{)?)")
+_RAISED = re.compile(r"\^(?:\{([\dn+-]+)\}|([\dn]))")
+_LOWERED = re.compile(r"_(?:\{(\d+)\}|(\d))")
+_TEX_MARK = re.compile(r"\\.|[{}$&]|\^(?=°)")
+# The names of HTML's characters are those of TeX, but for these.
+_TEX_SIGNS = {
+    "infty": "∞",
+    "to": "→",
+    "neq": "≠",
+    "sqrt": "√",
+    "partial": "∂",
+    "cdot": "·",
+    "circ": "°",
+    "left": "",
+    "right": "",
+}
+_RAISED_SIGNS, _LOWERED_SIGNS = str.maketrans("0123456789n+-", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺⁻"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def fence_verbatim(text: str, language: str = "") -> str:
@@ -48,7 +79,7 @@ def find_plain_line(text: str) -> str:
 
     It is empty for a text that begins with thousands of characters without words.
     """
-    for line in text.lstrip()[:_MAX_SEARCHED_CHARS].splitlines():
+    for line in _join_formulas(text.lstrip()[:_MAX_SEARCHED_CHARS]).splitlines():
         if not _BLOCK_LINE.fullmatch(line[:_MAX_MARKED_CHARS]) and (plain := _strip_marks(line[:_MAX_MARKED_CHARS])):
             return plain
     return ""
@@ -56,17 +87,38 @@ def find_plain_line(text: str) -> str:
 
 def find_plain_text(text: str, max_chars: int) -> str:
     """Return the beginning of a text on one line, without marks of Markdown."""
-    lines = (line[:_MAX_MARKED_CHARS] for line in text[: 4 * max_chars].splitlines())
+    lines = (line[:_MAX_MARKED_CHARS] for line in _join_formulas(text[: 4 * max_chars]).splitlines())
     plain = (_strip_marks(line) for line in lines if not _BLOCK_LINE.fullmatch(line))
     return shorten(" ".join(filter(None, plain)), max_chars)
 
 
+def _join_formulas(text: str) -> str:
+    """Put each formula of several lines on one."""
+    return _LONG_FORMULA.sub(lambda found: " ".join(found[0].split()), text)
+
+
 def _strip_marks(line: str) -> str:
-    line = _FORMULA.sub(r"\1\2\3", line)
-    line = _CODE.sub(r"\2", _LINK.sub(r"\1", _LINE_MARKS.sub("", line)))
-    while (plain := _EMPHASIS.sub(r"\2", line)) != line:
+    line = _LINK.sub(r"\1", _SPAN.sub(_write_span, _LINE_MARKS.sub("", line)))
+    while (plain := _EMPHASIS.sub(r"\2\4\6", line)) != line:
         line = plain
-    return " ".join(line.strip("|").split())
+    return " ".join(_ESCAPED.sub(r"\1", line).strip("|").split())
+
+
+def _write_span(span: re.Match[str]) -> str:
+    """Write code as it is, and a formula as people type it: x², α ≤ β, a/b."""
+    text = span[span.lastgroup or 0]
+    if span.lastgroup == "code":
+        return text
+    text = _COMMAND.sub(_write_command, _FRACTION.sub(r"\1/\2", text))
+    text = _RAISED.sub(lambda found: (found[1] or found[2]).translate(_RAISED_SIGNS), text)
+    text = _LOWERED.sub(lambda found: (found[1] or found[2]).translate(_LOWERED_SIGNS), text)
+    return _TEX_MARK.sub("", text)
+
+
+def _write_command(command: re.Match[str]) -> str:
+    """Write a command of TeX as its sign or its name; nothing for one that says how its argument looks."""
+    name = command[1]
+    return _TEX_SIGNS.get(name, html5.get(f"{name};", "" if command[2] else name))
 
 
 def shorten_line(text: str, max_chars: int) -> str:

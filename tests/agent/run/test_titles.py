@@ -163,6 +163,8 @@ def test_a_demo_title_leaves_out_the_words_that_begin_any_question(asked: str, s
         ("x" * 100, "x" * (MAX_TITLE_CHARS - 1) + "…"),
         ("```\nBread\n```", "Bread"),
         ("\n \n", ""),
+        (r"Solving **$x^2$**", "Solving x²"),
+        ("/tag work", "tag work"),
     ],
 )
 def test_an_answer_becomes_one_short_line_without_markdown_and_quotes(answer: str, shown: str) -> None:
@@ -177,6 +179,9 @@ def test_an_answer_becomes_one_short_line_without_markdown_and_quotes(answer: st
         ("What is 2*3*4 and __init__ and snake_case?", "What is 2*3*4 and __init__ and snake_case?"),
         ("> see [this *page*](http://x)", "see this page"),
         ("***", "***"),
+        (r"/tag **“Bold”** $x^2 \le \beta$ work", "tag “Bold” x² ≤ β work"),
+        ("/undo", "undo"),
+        ("/etc/hosts is empty", "/etc/hosts is empty"),
         ("\n  Weather today \nand more", "Weather today"),
         ("  \n", "New conversation"),
         ("word " * 50, "word " * 11 + "word…"),
