@@ -17,6 +17,7 @@ from checkpoints.values.progress import Report, StepCounter, ignore_progress
 from checkpoints.values.sentence import sentence
 from components.transfers.embedded_images import EmbeddedImages
 from components.views import history_svg
+from components.views.directions import write_direction
 from components.views.message_html import write_message
 from components.views.message_view import MessageExtras, MessageView, describe_messages
 from components.views.names import DocumentNames
@@ -99,7 +100,8 @@ def _write_document(
 ) -> Iterator[str]:
     anchors, count = _find_anchors(conversation), len(conversation.messages)
     yield _write_head(conversation.title)
-    yield f"<body><header class='title'><h1>{escape(conversation.title)}</h1><p>{escape(heading.line)}</p>"
+    title = f"<h1{write_direction(conversation.title)}>{escape(conversation.title)}</h1>"
+    yield f"<body><header class='title'>{title}<p>{escape(heading.line)}</p>"
     yield f"{_write_history(conversation, anchors) if conversation.branches else ''}</header><main>\n"
     marks = sorted(((conversation.checkpoints[number], anchor) for number, anchor in anchors.items()), key=_get_depth)
     counter = StepCounter(report, N_("Writing"), count, "messages")
@@ -186,4 +188,5 @@ def _is_question(message: Message, agent: str) -> bool:
 
 def _write_checkpoint(checkpoint: ReadableCheckpoint, anchor: str) -> str:
     description = f" <span>{escape(checkpoint.description)}</span>" if checkpoint.description else ""
-    return f"<p class='checkpoint' id='{anchor}'><strong>{escape(checkpoint.name)}</strong>{description}</p>\n"
+    direction = write_direction(f"{checkpoint.name} {checkpoint.description}")
+    return f"<p class='checkpoint' id='{anchor}'{direction}><strong>{escape(checkpoint.name)}</strong>{description}</p>\n"

@@ -20,9 +20,10 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 
+from components.views.directions import is_right_to_left, write_direction
 from components.views.formula_rules import OPEN_FORMULA
 from components.views.markdown_parser import Highlight, HtmlTooLargeError, choose_parser
-from components.views.sanitizer import clean_html, is_right_to_left
+from components.views.sanitizer import clean_html
 
 MAX_FORMATTED_CHARS = 200_000  # a longer text is shown as it is
 MAX_HIGHLIGHTED_CHARS = 20_000  # of one code block
@@ -113,8 +114,10 @@ def to_plain_html(text: str) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Return a text that is no Markdown as HTML, with its line breaks."""
-    return escape(text).replace("\n", "<br>")
+    """Return a text that is no Markdown as HTML, with its line breaks, and each line in its direction."""
+    if not is_right_to_left(text):
+        return escape(text).replace("\n", "<br>")
+    return "".join(f"<div{write_direction(line)}>{escape(line) or '<br>'}</div>" for line in text.split("\n"))
 
 
 def look_at(text: str, definitions: Definitions, colour: Highlight, colour_tail: Highlight) -> Look:
@@ -165,8 +168,7 @@ def is_prose(line: str) -> bool:
 
 def format_prose(line: str) -> str:
     """Format a paragraph of one such line."""
-    direction = ' dir="auto"' if is_right_to_left(line) else ""
-    return f"<p{direction}>{escape(line.rstrip(), quote=False)}</p>\n"
+    return f"<p{write_direction(line)}>{escape(line.rstrip(), quote=False)}</p>\n"
 
 
 def _replace_surrogates(text: str) -> str:

@@ -24,6 +24,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import find_lexer_class_by_name
 from pygments.util import ClassNotFound
 
+from components.views.directions import set_directions
 from components.views.emphasis import CjkInlineParser
 from components.views.formula_rules import Formula, add_formulas
 from components.views.formulas import to_mathml
@@ -209,10 +210,10 @@ def _keep_unused_footnotes(state: StateCore) -> None:
 
 def _render_footnote_part(kind: str) -> Callable[..., str]:
     texts = {"ref": '<sup data-footnote="{0}">{0}</sup>', "open": '<li data-footnote="{0}">', "close": "</li>\n"}
-    texts |= {"block_open": '<ol class="footnotes">\n', "block_close": "</ol>\n", "anchor": ""}
+    texts |= {"block_open": '<ol class="footnotes"{1}>\n', "block_close": "</ol>\n", "anchor": ""}
 
     def render(self: RendererHTML, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return texts[kind].format(tokens[idx].meta.get("id", 0) + 1)
+        return texts[kind].format(tokens[idx].meta.get("id", 0) + 1, self.renderAttrs(tokens[idx]))
 
     return render
 
@@ -228,6 +229,7 @@ class _Parser(MarkdownIt):
         self.configure("commonmark", options)
         self.enable(["table", "strikethrough"] + ["linkify"] * linkify)
         self.block.ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
+        self.core.ruler.push("directions", set_directions)
 
     def validateLink(self, url: str) -> bool:
         return url.strip().partition(":")[0].lower() in URL_SCHEMES

@@ -1,9 +1,8 @@
 """The allow-list of the HTML that texts become. Nothing in it runs or loads anything."""
 
-import re
-
 import nh3
 
+from components.views.directions import DIRECTED_TAGS
 from components.views.formulas import STYLE_CLASSES
 
 URL_SCHEMES = {"http", "https", "mailto"}
@@ -44,53 +43,38 @@ _MATH_ATTRIBUTES = {
     "menclose": {"notation"},
 }
 _CELL_CLASSES = {"align-left", "align-center", "align-right", "long-cell"}
-_DIRECTED_TAGS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "blockquote", "table")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 
-def _build_cleaner(tag_attribute_values: dict[str, dict[str, str]]) -> nh3.Cleaner:
-    return nh3.Cleaner(
-        tags=_TEXT_TAGS | _OTHER_TAGS | _MATH_TAGS,
-        attributes={
-            **_MATH_ATTRIBUTES,
-            "a": {"href", "title"},
-            "div": {"data-language", "data-tex"},
-            "span": {"class", "data-tex"},
-            "ol": {"start"},
-            "li": {"data-footnote"},
-            "sup": {"data-footnote"},
-            "input": {"checked", "aria-label"},
-        },
-        allowed_classes={
-            "div": {"code", "formula"},
-            "pre": {"plain"},
-            "ol": {"footnotes"},
-            "li": {"task"},
-            "th": _CELL_CLASSES,
-            "td": _CELL_CLASSES,
-            "mtable": set(STYLE_CLASSES),
-            "mtd": set(STYLE_CLASSES),
-        },
-        set_tag_attribute_values={
-            "a": {"target": "_blank"},
-            "input": {"type": "checkbox", "disabled": ""},
-            **tag_attribute_values,
-        },
-        link_rel="noopener noreferrer nofollow",
-        url_schemes=URL_SCHEMES,
-        url_relative="deny",
-    )
-
-
-_CLEANER = _build_cleaner({})
-_DIRECTED_CLEANER = _build_cleaner({tag: {"dir": "auto"} for tag in _DIRECTED_TAGS})
-
-
-def is_right_to_left(text: str) -> bool:
-    """Return whether a part of `text` is written from right to left."""
-    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
+_CLEANER = nh3.Cleaner(
+    tags=_TEXT_TAGS | _OTHER_TAGS | _MATH_TAGS,
+    attributes={
+        **_MATH_ATTRIBUTES,
+        "a": {"href", "title"},
+        "div": {"data-language", "data-tex"},
+        "span": {"class", "data-tex"},
+        "ol": {"start"},
+        "li": {"data-footnote"},
+        "sup": {"data-footnote"},
+        "input": {"checked", "aria-label"},
+    },
+    tag_attribute_values={tag: {"dir": {"auto", "ltr", "rtl"}} for tag in DIRECTED_TAGS},
+    allowed_classes={
+        "div": {"code", "formula"},
+        "pre": {"plain"},
+        "ol": {"footnotes"},
+        "li": {"task"},
+        "th": _CELL_CLASSES,
+        "td": _CELL_CLASSES,
+        "mtable": set(STYLE_CLASSES),
+        "mtd": set(STYLE_CLASSES),
+    },
+    set_tag_attribute_values={"a": {"target": "_blank"}, "input": {"type": "checkbox", "disabled": ""}},
+    link_rel="noopener noreferrer nofollow",
+    url_schemes=URL_SCHEMES,
+    url_relative="deny",
+)
 
 
 def clean_html(html: str) -> str:
-    """Return the allowed part of `html`. Where it has right-to-left text, each block has the direction of its own text."""
-    return (_DIRECTED_CLEANER if is_right_to_left(html) else _CLEANER).clean(html)
+    """Return the allowed part of `html`."""
+    return _CLEANER.clean(html)

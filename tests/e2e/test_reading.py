@@ -66,6 +66,26 @@ def test_a_formula_is_drawn_while_it_streams_and_copied_as_tex(page: Page, fake_
 
 
 @pytest.mark.slow
+def test_a_text_from_right_to_left_may_begin_with_a_name_in_latin_letters(page: Page, fake_openai: FakeOpenAI) -> None:
+    arabic = "\u0645\u0631\u062d\u0628\u0627 \u0628\u0643"
+    fake_openai.hold(after_tokens=4)
+    fake_openai.script(Say(f"API {arabic} `a.b()`.\n\n- React {arabic}\n\n> Vue {arabic}"))
+    page.send(f"API {arabic}")
+    expect(page.live.locator("p").first).to_have_css("direction", "rtl")
+    fake_openai.release()
+    page.wait_for_answer()
+    answer = page.tab.locator('article[data-role="assistant"] > .prose')
+    for css in (("direction", "rtl"), ("padding-left", "0px"), ("list-style-position", "outside")):
+        expect(answer.locator("ul")).to_have_css(*css)
+    for css in (("border-right-width", "2px"), ("border-left-width", "0px")):
+        expect(answer.locator("blockquote")).to_have_css(*css)
+    for css in (("direction", "ltr"), ("unicode-bidi", "isolate")):
+        expect(answer.locator("code")).to_have_css(*css)
+    for title in ('article[data-role="user"] > .prose > div', "#thread-title", ".thread-current .thread-title"):
+        expect(page.tab.locator(title)).to_have_css("direction", "rtl")
+
+
+@pytest.mark.slow
 def test_a_table_is_aligned_scrolls_on_a_phone_and_is_copied(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

@@ -1,6 +1,7 @@
 /**
  * The search over all conversations: its requests, its lines, and the way to what was found. Snippets are text, never HTML.
  */
+import { findDirection } from "../lib/direction.mjs";
 import { formatAge } from "../lib/format.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { openPlace } from "../lib/show-place.mjs";
@@ -80,6 +81,8 @@ export async function openHit(hit) {
 export function HitLine({ hit, now }) {
   const standing = { left: _("left behind"), branch: _("on branch “{branch}”", { branch: hit.branch }) }[hit.standing];
   const people = new Set([hit.owner, hit.person || ROLES[hit.role]]); // the owner may have asked
+  const title = hit.checkpoint === null ? hit.title : `${hit.name} · ${hit.title}`;
+  const snippet = hit.parts.map(({ text }) => text).join("");
   const mark = ({ text, marked }, index) => (marked ? h("mark", { key: index }, text) : text);
   return h(
     Fragment,
@@ -87,14 +90,14 @@ export function HitLine({ hit, now }) {
     h(
       "span",
       { className: "hit-head" },
-      h("span", { className: "hit-title" }, hit.checkpoint === null ? hit.title : `${hit.name} · ${hit.title}`),
+      h("span", { className: "hit-title", dir: findDirection(title) }, title),
       h(
         "span",
         { className: "hit-facts" },
         [...people, standing, formatAge(hit.time, now)].filter(Boolean).join(" · "),
       ),
     ),
-    h("span", { className: "hit-snippet", dir: "auto" }, hit.parts.map(mark)),
+    h("span", { className: "hit-snippet", dir: findDirection(snippet) }, hit.parts.map(mark)),
   );
 }
 

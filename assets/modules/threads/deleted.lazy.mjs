@@ -1,4 +1,5 @@
 /** The last deleted conversations, each with a button to bring it back. */
+import { findDirection } from "../lib/direction.mjs";
 import { _ } from "../lib/words.mjs";
 const { createElement: h } = window.React;
 
@@ -12,7 +13,7 @@ export function Deleted({ deleted, onBringBack }) {
       h(
         "li",
         { key: id, className: "thread-row thread-deleted" },
-        h("span", { className: "thread-title", title }, title),
+        h("span", { className: "thread-title", title, dir: findDirection(title) }, title),
         onBringBack && h(
           "button",
           {

@@ -1,5 +1,6 @@
 /** One conversation of the list: its link and its menu, the field that changes its title, or its checkbox. */
 import { copyLink } from "../lib/addresses.mjs";
+import { findDirection } from "../lib/direction.mjs";
 import { formatBriefAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
@@ -79,7 +80,8 @@ function ThreadLink(props) {
 
 function ThreadLine({ thread, now, state, isAnyView, names, filterTag }) {
   return [
-    h("span", { key: "title", className: "thread-title", title: thread.title, dir: "auto" }, thread.title),
+    h("span", { key: "title", className: "thread-title", title: thread.title, dir: findDirection(thread.title) },
+      thread.title),
     thread.owner &&
       h(
         "span",

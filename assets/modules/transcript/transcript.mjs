@@ -1,6 +1,7 @@
 /** The conversation: history from `data`, the running answer from the socket. */
 import { useActions } from "../lib/actions.mjs";
 import { GO_BACK, useCommands } from "../lib/commands.mjs";
+import { findDirection } from "../lib/direction.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
@@ -54,6 +55,7 @@ export function Transcript(props) {
   useEffect(() => void (isSeveral && Candidates.load()), [isSeveral]); // before the first of their answers
   const title = props.data?.title;
   useEffect(() => {
+    document.getElementById("thread-title").dir = findDirection(title ?? "");
     showTitle(title ? `${title} · Waymark` : "Waymark");
   }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });

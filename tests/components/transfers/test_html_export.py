@@ -222,3 +222,13 @@ def test_a_human_message_of_a_graph_is_marked_as_its_own(memory_store: Store) ->
     article = export_html(memory_store, thread_id).partition("Answer</p>")[2]
     assert '<article class="message message-note"' in article
     assert "written by the graph" in article
+
+
+def test_title_and_blocks_have_the_direction_of_their_words(memory_store: Store) -> None:
+    arabic = "API \u0645\u0631\u062d\u0628\u0627 \u0628\u0643"
+    thread_id = talked(memory_store, arabic, f"{arabic}\n\nHello")
+    memory_store.rename_thread(thread_id, arabic)
+    document = export_html(memory_store, thread_id)
+    for part in ("h1", "div", "p"):
+        assert f'<{part} dir="rtl">{arabic}</{part}>' in document
+    assert "<p>Hello</p>" in document

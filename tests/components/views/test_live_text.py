@@ -35,6 +35,7 @@ BLOCKS = st.sampled_from(
         "A paragraph with **bold**, `code` and a [link](https://example.com).",
         "Two lines\nof text",
         "这是**“重点”**内容",
+        "API \u0645\u0631\u062d\u0628\u0627 \u0628\u0643\n- HTTP \u0628\u0643",
         "# A heading",
         "Another heading\n---",
         "***",

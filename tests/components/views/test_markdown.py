@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from components.views.markdown import format_prose, format_tail, format_text, is_prose, render_markdown
+from components.views.markdown import escape_text, format_prose, format_tail, format_text, is_prose, render_markdown
 from components.views.markdown_parser import MAX_TEXT_CELLS
 from tests.hostile_texts import HOSTILE_TEXTS, Elements, check_harmless
 
@@ -176,12 +176,36 @@ def test_a_streamed_part_has_no_footnotes_because_they_would_jump() -> None:
     assert format_text("a[^1]\n\n[^1]: two words", {}) == "<p>a[^1]</p>\n<p>[^1]: two words</p>\n"
 
 
-def test_blocks_from_right_to_left_have_the_direction_of_their_text() -> None:
-    hebrew, arabic = "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"
-    html = render_markdown(f"Hello\n\n# {hebrew}\n\n- {arabic}")
-    assert re.findall(r'<(\w+) dir="auto">', html) == ["p", "h2", "ul"]
-    assert "dir=" not in render_markdown("Hélló, 世界")
-    assert format_prose(hebrew) == render_markdown(hebrew)
+ARABIC, HEBREW = "\u0645\u0631\u062d\u0628\u0627 \u0628\u0643", "\u05e9\u05dc\u05d5\u05dd \u05dc\u05da"
+
+
+@pytest.mark.parametrize(
+    ("text", "directions"),
+    [
+        (f"Hello\n\n# {HEBREW}\n\nHéllo, 世界", ["h2 rtl"]),
+        (f"TensorFlow {ARABIC}", ["p rtl"]),
+        (f"React Native `a long piece of code` {HEBREW}", ["p rtl"]),
+        (f"See https://example.com/one/ and {ARABIC}", ["p rtl"]),
+        (f"The word {HEBREW} means peace to you", ["p ltr"]),
+        (f"{HEBREW} means peace to all of you", ["p ltr"]),
+        (f"{HEBREW[:4]} React Native?", ["p rtl"]),
+        (f"- API: {ARABIC}\n- SQL\n  - Keras", ["ul rtl"]),
+        (f"1. API {ARABIC}\n\n2. {HEBREW}", ["ol rtl", "p rtl", "p rtl"]),
+        (f"> Python {HEBREW}\n>\n> English", ["blockquote rtl", "p rtl", "p ltr"]),
+        (f"|A|{HEBREW}|\n|-|-|\n|1|{ARABIC}|", ["table rtl"]),
+        (f"{ARABIC}[^1]\n\n[^1]: API {ARABIC}", ["p rtl", "ol rtl", "p rtl"]),
+    ],
+)
+def test_a_block_has_the_direction_of_its_words_and_not_of_the_first(text: str, directions: list[str]) -> None:
+    html = render_markdown(text)
+    assert [" ".join(found) for found in re.findall(r'<(\w+)[^>]* dir="(\w+)"', html)] == directions
+
+
+def test_a_line_that_is_no_markdown_has_its_direction_too() -> None:
+    line = f"API {ARABIC}"
+    assert escape_text(f"{line}\n\nHello <b>") == f'<div dir="rtl">{line}</div><div><br></div><div>Hello &lt;b&gt;</div>'
+    assert escape_text("Hello\nthere") == "Hello<br>there"
+    assert format_prose(line) == render_markdown(line)
 
 
 @pytest.mark.parametrize(
