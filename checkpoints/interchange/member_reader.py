@@ -20,7 +20,6 @@ from . import strict_json
 WINDOW_BYTES = 262_144
 _SPACES = re.compile(r"[ \t\n\r]*")
 _MAX_NUMBER_SIGNS = 2  # that end no number, and belong to it with the digit behind them: 1e+0
-_CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +177,4 @@ class MemberReader:
 
     def _refuse_place(self, place: int | None = None) -> Any:
         text = self._text[: self._place if place is None else place]
-        before = self._raw[: self._start + len(text.encode())]
-        line = before.rpartition(b"\n")[2]
-        lines, column = before.count(b"\n") + 1, len(line.translate(None, _CONTINUATION_BYTES)) + 1
-        raise InvalidDocumentError(
-            sentence("The file is not JSON (line {lineno}, column {colno}).", lineno=lines, colno=column)
-        )
+        raise strict_json.describe_place(self._raw, self._start + len(text.encode()))

@@ -23,6 +23,8 @@ from ..values.yielding import yield_to_loop
 _PIECE_BYTES = 64_000
 _LEVELS_OF_ITEM = 2  # of the document and of the list, above an item
 _SEPARATORS = (b"[", b"{", b",")
+_SPACES = b" \t\n\r"
+_CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 _NO_SEPARATORS = bytes(set(range(256)) - set(b"[{,}"))
 DEEP_TEXT = sentence("The file is nested deeper than {limit} levels.", limit=MAX_FILE_LEVELS)
 HALF_PAIR_TEXT = sentence("The file holds half of a surrogate pair, which is not text.")
@@ -39,9 +41,7 @@ def parse_strictly(raw: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise InvalidDocumentError(sentence("The file is not UTF-8 text.")) from error
     except json.JSONDecodeError as error:
-        raise InvalidDocumentError(
-            sentence("The file is not JSON (line {lineno}, column {colno}).", lineno=error.lineno, colno=error.colno)
-        ) from error
+        raise describe_place(raw, len(error.doc[: error.pos].encode())) from error
     except ValueError as error:
         raise describe_number(error) from error
     check_levels(value)
@@ -137,6 +137,18 @@ def check_levels(value: Any, written: bytes = b"", levels_above: int = 0) -> Non
 def may_be_deep(written: str) -> bool:
     """Return whether an item of a document's list may nest too deeply, from the brackets in it and in its texts."""
     return written.count("[") + written.count("{") > MAX_FILE_LEVELS - _LEVELS_OF_ITEM
+
+
+def describe_place(raw: bytes, position: int) -> InvalidDocumentError:
+    """Return the refusal of JSON that is broken at a byte. Before an end, it names the comma too many, on every Python."""
+    before = raw[:position]
+    if raw[position : position + 1] in (b"]", b"}") and (shorter := before.rstrip(_SPACES)).endswith(b","):
+        before = shorter[:-1]
+    line = before.rpartition(b"\n")[2]
+    lines, column = before.count(b"\n") + 1, len(line.translate(None, _CONTINUATION_BYTES)) + 1
+    return InvalidDocumentError(
+        sentence("The file is not JSON (line {lineno}, column {colno}).", lineno=lines, colno=column)
+    )
 
 
 def describe_number(error: ValueError) -> InvalidDocumentError:

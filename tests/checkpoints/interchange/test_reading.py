@@ -210,6 +210,8 @@ BROKEN = (
     b'{"a": [1 2]}',
     b'{"a": 1,}',
     b'{"a": [1,]}',
+    b'{"a": 1,\n }\n',
+    b'{"a": {"b": [1, ]}}',
     b'{"a"\n"\xc3\xa9"}',
     b'{"a": 1} 2',
     b"{1: 2}",
@@ -240,6 +242,12 @@ def test_a_file_that_is_read_in_pieces_is_refused_as_a_whole_one_is(
         strict_json.parse_strictly(raw)
     with pytest.raises(InvalidDocumentError, match=f"^{re.escape(str(whole.value))}$"):
         read_document(raw)
+
+
+@pytest.mark.parametrize(("raw", "place"), [(b'{"a": [1,]}', "1, column 9"), (b'{"a":\n1, }', "2, column 2")])
+def test_a_comma_too_many_is_named_at_its_place_on_every_python(raw: bytes, place: str) -> None:
+    with pytest.raises(InvalidDocumentError, match=place):
+        strict_json.parse_strictly(raw)
 
 
 @pytest.mark.parametrize(
