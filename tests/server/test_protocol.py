@@ -66,7 +66,12 @@ def serve(
         limits["proxy_headers"] = proxy_headers
         make = lambda: BoundedHttpProtocol(config, server.server_state, {}, **limits)  # noqa: E731
         async with asyncio.timeout(60), await loop.create_server(make, "127.0.0.1", 0) as listening:
-            await story(listening.sockets[0].getsockname()[1])
+            try:
+                await story(listening.sockets[0].getsockname()[1])
+            finally:
+                # As uvicorn ends: since 3.12, Python waits for a server's connections.
+                for connection in list(server.server_state.connections):
+                    connection.shutdown()
 
     run(whole())
 
