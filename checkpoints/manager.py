@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from itertools import takewhile
+from types import TracebackType
 
 from langchain_core.messages import BaseMessage
 
@@ -21,11 +22,12 @@ from .values.sentence import sentence
 class CheckpointManager:
     """Saves, lists, restores and moves states of the form `{"messages": [BaseMessage, …], **json_keys}`.
 
-    `CheckpointManager()` keeps everything in memory; `CheckpointManager(store, thread_id)` works on a stored conversation.
-    Every result is a copy: changing it changes nothing stored.
+    `CheckpointManager()` keeps everything in memory until it is closed or let go; `CheckpointManager(store, thread_id)`
+    works on a stored conversation, and leaves the store open. Every result is a copy: changing it changes nothing stored.
     """
 
     def __init__(self, store: Store | None = None, thread_id: str | None = None, *, caller: Caller | None = None) -> None:
+        self._is_own_store = store is None
         self._store = store or Store(Database.in_memory())
         self._thread_id = thread_id or self._store.create_thread().id
         self._caller = caller or Caller()
@@ -119,6 +121,16 @@ class CheckpointManager:
 
     def redo(self) -> None:
         self._store.redo(self._thread_id, caller=self._caller)
+
+    def close(self) -> None:
+        if self._is_own_store:
+            self._store.database.close()
+
+    def __enter__(self) -> "CheckpointManager":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
     def _get_checkpoint(self, checkpoint_id: str) -> Checkpoint:
         return self._store.get_checkpoint(self._thread_id, checkpoint_id)

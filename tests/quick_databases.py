@@ -47,6 +47,7 @@ def replay_tables() -> None:
     engine, create_all = sa.create_engine("sqlite://"), schema.metadata.create_all
     sa.event.listen(engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
     create_all(engine)
+    engine.dispose()
     created = [each for each in statements if each.lstrip().startswith("CREATE")]
 
     def create_tables(bind: sa.Engine | sa.Connection, **options: Any) -> None:

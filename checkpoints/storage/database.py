@@ -4,6 +4,7 @@ import errno
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import wraps
@@ -39,8 +40,12 @@ class Database(OwnedDatabase):
         self.engine = engine
         self.marked_versions: Mapping[str, int] = {}  # of threads, which the database must have: see high_water_mark
         self._file = file
-        # In memory, all threads share one connection: without the lock, one thread would end another's transaction.
-        self._exclusive = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
+        self._exclusive: AbstractContextManager[Any] = nullcontext()
+        if isinstance(engine.pool, StaticPool):
+            # In memory, all threads share one connection: without the lock, one thread would end another's transaction.
+            self._exclusive = threading.RLock()
+            # What it holds ends with the object, so nobody has to close it.
+            weakref.finalize(self, engine.dispose)
         self.write_queue = WriteQueue(MAX_LOCK_WAIT_SECONDS)
         self._view = threading.local()
         self._claims: list[postgresql.Claim] = []
@@ -89,15 +94,11 @@ class Database(OwnedDatabase):
         # A connection makes no file: where it was deleted, a new one would be empty.
         database = cls(sqlite.create_engine(sqlite.make_address(path, mode="rw"), MAX_LOCK_WAIT_SECONDS), file)
         sa.event.listen(database.engine, "do_connect", lambda *_: file.check_identity())
-        try:
-            with translate_errors():
-                migrations.check_file(path)
-                migrations.upgrade_schema(database.engine, path)
-                file.begin_keeping()
-                database._find_lost_changes(file)
-        except BaseException:
-            database.close()
-            raise
+        with database._close_if_refused(), translate_errors():
+            migrations.check_file(path)
+            migrations.upgrade_schema(database.engine, path)
+            file.begin_keeping()
+            database._find_lost_changes(file)
         return database
 
     @classmethod
@@ -109,13 +110,9 @@ class Database(OwnedDatabase):
         if url.startswith(SQLITE_PREFIX):
             return cls.open_file(Path(url.removeprefix(SQLITE_PREFIX)))
         database = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS))
-        try:
-            with translate_opening_errors():
-                postgresql.check_sessions(database.engine)
-                migrations.upgrade_schema(database.engine)
-        except BaseException:
-            database.close()
-            raise
+        with database._close_if_refused(), translate_opening_errors():
+            postgresql.check_sessions(database.engine)
+            migrations.upgrade_schema(database.engine)
         return database
 
     def claim(self) -> None:
@@ -160,7 +157,7 @@ class Database(OwnedDatabase):
             database.marked_versions = high_water_mark.HighWaterMark(path).read()
         else:
             raise StoreUnavailableError(sentence("There is no database at {path}.", path=path))
-        try:
+        with database._close_if_refused():
             with database.begin_read() as connection:
                 found = migrations.read_revision(connection)
                 is_usable = found is not None and migrations.is_usable(connection, found)
@@ -171,10 +168,15 @@ class Database(OwnedDatabase):
                 raise StoreUnavailableError(
                     sentence("{name} was written by an older Waymark: start this one on it once.", name=name)
                 )
-        except BaseException:
-            database.close()
-            raise
         return database
+
+    @contextmanager
+    def _close_if_refused(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def _find_lost_changes(self, file: SqliteFile) -> None:
         """Log the changes that an earlier process acknowledged and the file does not have, and keep them in the mark."""

@@ -15,6 +15,7 @@ from checkpoints import (
     NothingToSaveError,
     NothingToUndoError,
     Store,
+    StoreUnavailableError,
 )
 from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, new, said, state, texts
@@ -46,6 +47,15 @@ def test_two_managers_share_nothing() -> None:
     one, other = CheckpointManager(), CheckpointManager()
     one.save_checkpoint(state("a"))
     assert other.list_checkpoints() == []
+
+
+def test_a_manager_closes_its_own_store_and_leaves_that_of_others_open(store: Store) -> None:
+    thread_id = store.create_thread().id
+    with CheckpointManager() as own, CheckpointManager(store, thread_id) as other:
+        other.save_checkpoint(state("a"))
+    with pytest.raises(StoreUnavailableError):
+        own.list_checkpoints()
+    assert texts(store, thread_id) == ["a"]
 
 
 def test_default_names_count_up_and_never_come_twice(manager: CheckpointManager) -> None:

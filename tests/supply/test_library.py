@@ -11,7 +11,7 @@ from tests.supply.wheel import ROOT, unpack_wheel
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = {  # what each example of the library's README prints, and the packages of the extra that it needs
+EXAMPLES = {  # what each example of the library's README prints in its block, and the packages of the extra that it needs
     "waymark_checkpoints import": ("print(len(state['messages']), len(manager.list_checkpoints()))", "2 2\n", ()),
     "graph_states import": ("print([message.text for message in state['messages']])", "['Hi.', 'Hello!']\n", ("langgraph",)),
 }
@@ -38,7 +38,7 @@ def test_the_readme_of_the_library_runs_without_the_repository(installed: Path, 
     (example,) = (each for each in examples if words in each)
     last_line, printed, extra = EXAMPLES[words]
     script = tmp_path / "program.py"
-    script.write_text(f"{BLOCK_THE_REPOSITORY}\nextra.update({extra})\n{example}\n{last_line}\n")
+    script.write_text(f"{BLOCK_THE_REPOSITORY}\nextra.update({extra})\n{example}    {last_line}\n")
     ran = subprocess.run(
         [sys.executable, "-W", "error", script],
         cwd=tmp_path,

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -254,6 +254,5 @@ def _copy_before_upgrade(connection: sa.Connection, target: Path) -> None:
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
-    with sqlite3.connect(target) as copy:
+    with closing(sqlite3.connect(target)) as copy:
         raw.backup(copy)
-    copy.close()

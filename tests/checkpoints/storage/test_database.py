@@ -1,5 +1,6 @@
 """Opening a database: what keeps others out, what is refused and left as it was; one that fails and comes back."""
 
+import gc
 import itertools
 import re
 import shutil
@@ -43,6 +44,17 @@ def test_a_restart_keeps_everything(address: str) -> None:
     assert dump(Store(second)) == before
     assert (texts(Store(second), thread_id), names(Store(second), thread_id)) == (["a", "b"], ["after b"])
     second.close()
+
+
+def test_a_database_in_memory_that_is_let_go_closes_its_connection() -> None:
+    database = Database.in_memory()
+    with database.begin_read() as connection:
+        raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    del database, connection
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        raw.execute("SELECT 1")
 
 
 def test_what_was_acknowledged_survives_kill_9(file: Path) -> None:
