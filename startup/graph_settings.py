@@ -98,15 +98,15 @@ def _read_entry(name: str, entry: Any, file: Path, folders: Sequence[Path]) -> G
     path, about = (table.get("path"), table.get("description", "")) if isinstance(table, dict) else (None, "")
     place, _, variable = path.rpartition(":") if isinstance(path, str) else ("", "", "")
     is_file = place.endswith(".py")
-    if not isinstance(about, str) or not variable or not (is_file or _MODULE.fullmatch(place)):
-        raise SettingsError(
-            f"GRAPH: the graph {name[:MAX_GRAPH_NAME_CHARS]!r} of {file} must be FILE.py:NAME or MODULE:NAME."
-        )
+    found: Path | None = file
     if len(name) > MAX_GRAPH_NAME_CHARS:
-        raise SettingsError(f"GRAPH: a graph of {file} has a name of more than {MAX_GRAPH_NAME_CHARS} characters.")
-    found = (file.parent / Path(place).expanduser()).resolve() if is_file else _find_module(place, folders)
-    problem = "" if found else f"The module {place} of {file} is neither in that project nor installed."
-    return GraphDefinition(name, found or file, variable, about, folders, problem=problem)
+        problem = f"It has a name of more than {MAX_GRAPH_NAME_CHARS} characters in {file}."
+    elif not isinstance(about, str) or not variable or not (is_file or _MODULE.fullmatch(place)):
+        problem = f"{file} must name it as FILE.py:NAME or MODULE:NAME: graphs in other languages do not run here."
+    else:
+        found = (file.parent / Path(place).expanduser()).resolve() if is_file else _find_module(place, folders)
+        problem = "" if found else f"The module {place} of {file} is neither in that project nor installed."
+    return GraphDefinition(name[:MAX_GRAPH_NAME_CHARS], found or file, variable, str(about), folders, problem=problem)
 
 
 def _find_module(name: str, folders: Sequence[Path]) -> Path | None:

@@ -100,8 +100,6 @@ def test_its_environment_may_stand_in_it(tmp_path: Path) -> None:
         ('{"graphs": {', r"langgraph.json, line 1, is not JSON"),
         ('{"graphs": []}', r"langgraph.json names no graphs"),
         ("[]", r"langgraph.json names no graphs"),
-        ('{"graphs": {"a": "./a.js:graph"}}', r"the graph 'a' of .*langgraph.json must be FILE.py:NAME or MODULE:NAME"),
-        ('{"graphs": {"a": {"path": 1}}}', r"the graph 'a' of .*langgraph.json must be FILE.py:NAME"),
     ],
 )
 def test_a_project_that_cannot_be_read_is_one_sentence(content: str, sentence: str, tmp_path: Path) -> None:
@@ -109,6 +107,33 @@ def test_a_project_that_cannot_be_read_is_one_sentence(content: str, sentence: s
     path.write_text(content)
     with pytest.raises(SettingsError, match=f"^GRAPH: .*{sentence}"):
         list_graphs(Settings(graph=str(path)), {})
+
+
+@pytest.mark.parametrize(
+    "entry", ['"./a.js:graph"', '{"path": "./a.ts:graph"}', '{"path": 1}', '{"path": "./a.py:graph", "description": 1}', "null"]
+)
+def test_an_entry_that_is_no_graph_in_python_is_named_and_leaves_the_others(entry: str, tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text(AGENT)
+    path = tmp_path / "langgraph.json"
+    path.write_text(f'{{"graphs": {{"wrong": {entry}, "right": "./right.py:graph"}}}}')
+    catalog = load_user_graphs(Settings(graph=str(path)))
+    assert catalog is not None
+    assert catalog.offer.names == ("right",)
+    sentence = r"^The graph wrong cannot be loaded\. .*langgraph.json must name it as FILE.py:NAME or MODULE:NAME"
+    with pytest.raises(GraphLoadError, match=sentence):
+        catalog.find_graph("wrong")
+    path.write_text(f'{{"graphs": {{"wrong": {entry}}}}}')
+    with pytest.raises(SettingsError, match=sentence):
+        load_user_graphs(Settings(graph=str(path)))
+
+
+def test_a_name_that_is_too_long_leaves_the_other_graphs(tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text(AGENT)
+    path = write_project(tmp_path, graphs={"n" * 61: "./right.py:graph", "right": "./right.py:graph"})
+    catalog = load_user_graphs(Settings(graph=str(path)))
+    assert catalog is not None
+    assert (catalog.offer.names, catalog.offer.default) == (("right",), "n" * 60)
+    assert "has a name of more than 60 characters" in catalog.offer.problems["n" * 60]
 
 
 @pytest.mark.parametrize("folder", [".", "src", "parts/backend/src"])
