@@ -62,7 +62,7 @@ from setting_types import (
     refuse_bool,
 )
 
-__all__ = ["Settings", "SettingsError", "load_settings"]
+__all__ = ["Settings", "SettingsError", "list_own_keys", "load_settings"]
 
 
 class Settings(BaseSettings):
@@ -217,7 +217,7 @@ def load_settings(
     Raises SettingsError.
     """
     in_file = read_dotenv(dotenv)
-    names = {name.upper(): name for name in Settings.model_fields if name not in (*NAMED_TABLES, "provider_keys")}
+    names = _map_keys()
     for key in in_file:
         if key not in (*names, *PROVIDER_KEYS) and (meant := get_close_matches(key.upper(), names, n=1, cutoff=0.8)):
             raise SettingsError(f"{key} in {dotenv.name} is not a setting; {meant[0]} is.")
@@ -233,6 +233,16 @@ def load_settings(
         raise SettingsError(_describe_error(error.errors()[0], tables.name, sources)) from None
     settings._sources.update(sources)
     return settings
+
+
+def _map_keys() -> dict[str, str]:
+    """Return the fields by their keys in the environment."""
+    return {name.upper(): name for name in Settings.model_fields if name not in (*NAMED_TABLES, "provider_keys")}
+
+
+def list_own_keys() -> list[str]:
+    """Return the keys that are Waymark's alone: libraries read those of providers, Tavily and Langfuse themselves."""
+    return [key for key in _map_keys() if not key.startswith(("OPENAI_", "AZURE_OPENAI_", "TAVILY_", "LANGFUSE_"))]
 
 
 def _describe_error(error: ErrorDetails, file: str, sources: Mapping[str, str]) -> str:

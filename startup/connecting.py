@@ -29,6 +29,8 @@ class EnvFileConnector:
 
     def __init__(self, models: ReplaceableModels, prepare: Callable[[], object], path: Path = Path(".env")) -> None:
         """`prepare` is called before a model is loaded (see `ConfiguredModels`)."""
+        # Later the environment may be that of a graph (see `list_graphs`).
+        self._environ = dict(os.environ)
         self._models = models
         self._prepare = prepare
         self._path = path.resolve()
@@ -67,7 +69,7 @@ class EnvFileConnector:
 
     def _read_values(self) -> dict[str, str]:
         in_file = dotenv_values(self._path, interpolate=False) if self._path.exists() else {}
-        return {key: value.strip() for key, value in ({**in_file, **os.environ}).items() if value and value.strip()}
+        return {key: value.strip() for key, value in ({**in_file, **self._environ}).items() if value and value.strip()}
 
     def _choose_changes(self, connection: Connection, values: Mapping[str, str]) -> dict[str, str]:
         """Return the settings to write; empty ones are no longer set. Raises `ConnectionRefusedError`."""
@@ -85,7 +87,7 @@ class EnvFileConnector:
                 raise ConnectionRefusedError(sentence("Fill in: {label}.", label=field.label))
         chosen[MODEL] = connection.make_spec(chosen)
         changes = {name: value for name, value in chosen.items() if value != given.get(name, "")} | {MODEL: chosen[MODEL]}
-        if fixed := [name for name in changes if os.environ.get(name, "").strip() not in ("", changes[name])]:
+        if fixed := [name for name in changes if self._environ.get(name, "").strip() not in ("", changes[name])]:
             raise ConnectionRefusedError(
                 sentence(
                     "{fixed} is set in the server's environment, which comes before .env. Change it there.", fixed=fixed[0]
@@ -107,7 +109,7 @@ class EnvFileConnector:
         for name, value in changes.items():
             if value or known.get(name):
                 set_key(path, name, value)
-        return factory.build_models(load_settings(dotenv=path), prepare=self._prepare)
+        return factory.build_models(load_settings(self._environ, dotenv=path), prepare=self._prepare)
 
     def _replace_file(self, written: Path) -> None:
         """Put the written file in place, whole or not at all. Nobody else can read it meanwhile."""

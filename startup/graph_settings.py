@@ -13,7 +13,7 @@ from typing import Any
 from dotenv import dotenv_values
 
 from agent.user_graphs.definitions import GraphDefinition
-from config import Settings, SettingsError
+from config import Settings, SettingsError, list_own_keys
 
 MAX_GRAPH_NAME_CHARS = 60
 _READ_KEYS = ("$schema", "graphs", "env", "store")
@@ -33,11 +33,14 @@ class _GraphFile:
 def list_graphs(settings: Settings, environ: MutableMapping[str, str] = os.environ) -> list[GraphDefinition]:
     """Return the graphs that the settings name; those of `GRAPH` come first. Raises `SettingsError`.
 
-    The variables that a langgraph.json names are set, unless they are set already: its graphs read them.
+    The environment becomes that of a langgraph.json: Waymark's own settings leave it, and the variables that the file
+    names are set, unless they are set already.
     """
     found: list[GraphDefinition] = []
     if settings.graph and settings.graph.endswith(".json"):
         file = _read_graph_file(Path(settings.graph).expanduser().resolve())
+        for name in list_own_keys():
+            environ.pop(name, None)
         for name, value in file.environment.items():
             environ.setdefault(name, value)
         if file.ignored_keys:

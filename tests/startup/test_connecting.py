@@ -133,6 +133,14 @@ def test_a_setting_of_the_most_characters_is_taken() -> None:
     assert connecting._check_value(ConnectionField(MODEL, "Model"), name) == name
 
 
+def test_what_a_graph_puts_into_the_environment_is_no_setting(env_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connector, models = open_connector(env_file)
+    monkeypatch.setenv("MODEL", "provider/of-the-graph")
+    with FakeOpenAI() as fake:
+        fake.reply(Say("ready"))
+        assert connect_fake(connector, fake) == models.default_spec == "openai:small"
+
+
 def test_a_setting_of_the_environment_is_not_written_over(env_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODEL", "demo")
     connector, _ = open_connector(env_file)

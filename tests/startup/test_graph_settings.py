@@ -184,6 +184,20 @@ def test_the_settings_of_waymark_do_not_become_the_environment_of_graphs(
     assert "OPENAI_API_KEY" not in os.environ
 
 
+def test_a_project_gets_no_setting_of_waymark_from_the_environment(tmp_path: Path) -> None:
+    path = write_project(tmp_path, graphs={"a": "a.py:graph"}, env={"DATABASE_URL": "theirs", "OPENAI_API_KEY": "theirs"})
+    shell = {"OPENAI_API_KEY": "sk-of-the-shell", "OPENAI_BASE_URL": "http://llm", "OTHER": "kept"}
+    environ = {**shell, "MODEL": "openai:small", "DATABASE_URL": "sqlite:///ours.db", "TOOLS_ENABLED": "calculator"}
+    list_graphs(Settings(graph=str(path)), environ)
+    assert environ == {**shell, "DATABASE_URL": "theirs"}
+
+
+def test_a_file_without_a_project_sees_the_environment_as_it_is() -> None:
+    environ = {"MODEL": "openai:small"}
+    list_graphs(Settings(graph="agent.py:graph"), environ)
+    assert environ == {"MODEL": "openai:small"}
+
+
 def test_graphs_that_cannot_be_loaded_leave_the_others_and_the_log_names_them(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
