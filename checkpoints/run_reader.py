@@ -32,12 +32,13 @@ class RunReader:
             head_id = thread_rows.select_thread(connection, thread_id).head_id
             return run_rows.select_latest_run(connection, thread_id, head_id)
 
-    def waits_since(self, thread_id: str, *, other_than: str = "") -> bool:
-        """Return whether the thread's newest run waits where the thread stands: nobody went back meanwhile."""
+    def find_waiting_run(self, thread_id: str, *, other_than: str = "") -> Run | None:
+        """Return the thread's newest run if it waits where the thread stands: nobody went back meanwhile."""
         with self._store.database.begin_read() as connection:
             head_id = thread_rows.select_thread(connection, thread_id).head_id
             newest = run_rows.select_newest_run(connection, thread_id, other_than=other_than)
-        return newest is not None and newest.state is RunState.WAITING and newest.head_id == head_id
+        is_waiting = newest is not None and newest.state is RunState.WAITING and newest.head_id == head_id
+        return newest if is_waiting else None
 
     def get_run(self, run_id: str) -> Run | None:
         with self._store.database.begin_read() as connection:

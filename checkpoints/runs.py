@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from .changes import checkpoint_edits, run_changes, titles
 from .changes.append import HEAD, make_append
 from .changes.transaction import Transaction
-from .rows import candidate_rows, run_rows, thread_rows, usage_rows
+from .rows import candidate_rows, operation_rows, run_rows, thread_rows, usage_rows
 from .run_beginnings import RunBeginnings
 from .run_recovery import RunRecovery
 from .storage.database import retry_contended
@@ -134,6 +134,18 @@ class Runs(RunBeginnings, RunRecovery):
         new = checkpoint_edits.NewCheckpoint(name, description, tokens, {})
         with self._begin_change(run, Caller(actor="agent")) as change:
             return change.apply_and_record(OperationKind.SAVE, lambda change: checkpoint_edits.save_head(change, new, None))
+
+    @retry_contended
+    def record_answer(self, run: Run) -> None:
+        """Record a person's answer to a user graph that asks again: it is undone by itself, as the run's work is otherwise.
+
+        Raises `ConflictError` for a run that has ended.
+        """
+        with self._begin_change(run, Caller(undo_group=run.id)) as change:
+            newest = operation_rows.select_operation(change.connection, run.thread_id, change.thread.version)
+            if newest is None or newest.undo_group != run.id:
+                change.detail = OperationDetail(subject="question")
+                change.apply_and_record(OperationKind.APPEND, lambda _: None)
 
     @retry_contended
     def save_milestone(self, run: Run, message_id: str, name: str, description: str) -> Receipt | None:

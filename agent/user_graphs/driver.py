@@ -1,8 +1,8 @@
 """Driving a run of a user graph: from its first pass until it rests, over every move through time on the way."""
 
 import asyncio
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from langchain_core.messages import AIMessage
@@ -13,13 +13,14 @@ from agent.preparation.preparation import PreparedRun
 from agent.preparation.questions import GraphDraft, GraphQuestion
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
-from agent.run.recorder import RunRecorder
+from agent.run.recorder import RunRecorder, WrittenMessage
 from agent.settings import GraphOffer
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.executor import TimeTravelExecutor
 from agent.tools.decisions import AwaitingDecision, Decision
 from agent.user_graphs.catalog import GraphCatalog
 from agent.user_graphs.delegated_work import DelegatedWork
+from agent.user_graphs.earlier_answers import StandingAnswers
 from agent.user_graphs.graph_loop import ThreadExitError
 from agent.user_graphs.graph_run import GraphFailedError, GraphResult, GraphRun, GraphTurn
 from agent.user_graphs.interrupts import collect_questions
@@ -29,7 +30,7 @@ from agent.user_graphs.savers import Savers
 from agent.user_graphs.states import StateRecorder
 from agent.user_graphs.streaming import AGENT_SEPARATOR
 from agent.user_graphs.travel import GraphTravel, MoveStep, list_open_calls, read_move_call
-from checkpoints import Runs, Store
+from checkpoints import Run, Runs, Store
 from checkpoints.graph_states.open_subgraphs import read_open_subgraphs
 from checkpoints.values.limits import MAX_ANSWER_CHARS
 
@@ -49,9 +50,11 @@ class GraphDriver:
         """Let the graph answer, over every move on the way. Raises `GraphFailedError`, and `AwaitingDecision` to wait."""
         run, decision = prepared.run, prepared.request.decision
         travel = GraphTravel(self.store, run.thread_id, time_travel)
-        keeps_answers = await self.blocking.run(self.runs.waits_since, run.thread_id, other_than=run.id)
-        turn = GraphTurn(prepared.request, keeps_answers)
-        step = await self._settle_moves(travel, decision, keeps_answers=keeps_answers) if decision else None
+        answers = await self.blocking.run(
+            partial(StandingAnswers.load, self.store, self.runs, run.thread_id, other_than=run.id)
+        )
+        turn = GraphTurn(prepared.request, answers)
+        step = await self._settle_moves(travel, decision, answers) if decision else None
         while True:
             if step is not None and step.move is not None:
                 if not await self._make_move(travel, step, decision, recorder):
@@ -64,13 +67,23 @@ class GraphDriver:
             if not result.is_waiting:
                 await self._end(recorder, result)
                 return
-            step = await self._settle_moves(travel, None, keeps_answers=True)
+            turn = replace(turn, answers=turn.answers.after_rest(run.id))
+            step = await self._settle_moves(travel, None, turn.answers)
             if step is None:
+                if prepared.request.is_decision:
+                    await recorder.record_write(partial(self._record_answer, run))
                 raise AwaitingDecision
 
-    async def _settle_moves(self, travel: GraphTravel, decision: Decision | None, *, keeps_answers: bool) -> MoveStep | None:
+    def _record_answer(self, run: Run) -> Sequence[WrittenMessage]:
+        self.runs.record_answer(run)
+        return ()
+
+    async def _settle_moves(
+        self, travel: GraphTravel, decision: Decision | None, answers: StandingAnswers
+    ) -> MoveStep | None:
         def settle() -> MoveStep | None:
-            return travel.settle(self._collect_questions(travel.thread_id, keeps_answers=keeps_answers), decision)
+            written = self.savers.usual.read_pending_writes(travel.thread_id)
+            return travel.settle(collect_questions(answers.choose_writes(written)), decision)
 
         return await self.blocking.run(settle)
 
@@ -98,7 +111,7 @@ class GraphDriver:
             states,
             self.blocking,
             asyncio.get_running_loop(),
-            keeps_answers=turn.keeps_answers,
+            answers=turn.answers,
             begins_anew=turn.is_after_move,
         )
         work = GraphRun(user_graph, self.savers, saver, turn.request, self.blocking, reporter, travel, delegated, run.id)
@@ -146,7 +159,7 @@ class GraphDriver:
         return [question for question, call_id in moves if call_id is None]
 
     def list_drafts(self, thread_id: str) -> list[GraphDraft]:
-        keeps_answers = self.runs.waits_since(thread_id)
+        keeps_answers = StandingAnswers.load(self.store, self.runs, thread_id).keeps_all
         works = read_open_subgraphs(self.store.database, self.savers.usual.serde, thread_id, keeps_answers=keeps_answers)
         # The messages of sub-agents are on the path already.
         known = (
@@ -164,10 +177,10 @@ class GraphDriver:
 
     def _find_moves(self, thread_id: str) -> list[tuple[GraphQuestion, str | None]]:
         """Return the questions, each with the id of the open call whose move it waits for; None for any other question."""
-        found = self._collect_questions(thread_id, keeps_answers=self.runs.waits_since(thread_id))
+        written = self.savers.usual.read_pending_writes(thread_id)
+        if not written:
+            return []
+        found = collect_questions(StandingAnswers.load(self.store, self.runs, thread_id).choose_writes(written))
         asked = [read_move_call(each) for each in found]
         open_ids = {call["id"] for call in list_open_calls(self.store, thread_id)} if any(asked) else ()
         return [(question, each if each in open_ids else None) for question, each in zip(found, asked, strict=True)]
-
-    def _collect_questions(self, thread_id: str, *, keeps_answers: bool) -> list[GraphQuestion]:
-        return collect_questions(self.savers.usual.read_pending_writes(thread_id), keeps_answers=keeps_answers)

@@ -1,38 +1,133 @@
-"""Answers that a person gave before going back: a question that is asked again gets none of them.
+"""Answers of people that stand where a conversation stands. A question that is asked again gets none that was taken back.
 
-The saver forgets the answers of undone runs itself. It keeps those of a run that was stopped, which the page forgets too.
+LangGraph keeps the answers of all runs together, beside the state that asked. So each run that rests with questions notes
+the writes of tasks as they are then, and an undo finds those of the run before.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, get_checkpoint_id
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple, PendingWrite
 
+from checkpoints import OperationKind, Runs, Store
+
+REST_CHANNEL = "waymark:rest"  # of notes; it is no channel of a graph
 _INTERRUPT, _RESUME = "__interrupt__", "__resume__"
 _NO_TASK = "00000000-0000-0000-0000-000000000000"  # of writes that answer whichever task asks
+_READ_OPERATIONS = 50  # newest first, among which the answers are that stand
 
 
-def drop_answers(found: CheckpointTuple) -> CheckpointTuple:
-    """Return a state without the answers to its questions, and without the results of the tasks that asked."""
-    written = found.pending_writes or []
+@dataclass(frozen=True, slots=True)
+class StandingAnswers:
+    """The runs whose work at a state stands, the newest first.
+
+    `keeps_all`: the newest run waits, and nobody went back meanwhile.
+    """
+
+    run_ids: Sequence[str] = ()
+    keeps_all: bool = False
+
+    @classmethod
+    def load(cls, store: Store, runs: Runs, thread_id: str, *, other_than: str = "") -> "StandingAnswers":
+        """Read the answers that stand, without those of a run that begins (`other_than`). Blocks."""
+        operations = store.list_operations(thread_id, last=_READ_OPERATIONS)
+        run_ids = []
+        for each in operations:
+            if each.undone or each.kind in (OperationKind.UNDO, OperationKind.REDO):
+                continue
+            if each.undo_group is not None:
+                run_ids.append(each.undo_group)
+            if each.kind is OperationKind.RESTORE or any("state_id" in change.after for change in each.changes):
+                break
+        waiting = runs.find_waiting_run(thread_id, other_than=other_than)
+        # Before answers were recorded, a run that took one and waited again had no operation.
+        is_unrecorded = waiting is not None and all(each.undo_group != waiting.id for each in operations)
+        return cls(run_ids, waiting is not None and (waiting.id in run_ids or is_unrecorded))
+
+    def choose_writes(self, written: Sequence[PendingWrite]) -> list[PendingWrite]:
+        """Return the writes of tasks at a state, as they were when the newest of the runs came to rest."""
+        notes = sorted((note for _, channel, note in written if channel == REST_CHANNEL), key=lambda note: note["number"])
+        by_run = {note["run_id"]: note for note in notes}
+        found = next((by_run[each] for each in self.run_ids if each in by_run), None)
+        if found is None and not self.keeps_all:
+            found = next((note for note in reversed(notes) if not note["is_answer"]), None)
+        if found is not None:
+            return [(task_id, channel, value) for task_id, channel, value in found["writes"]]
+        plain = drop_notes(written)
+        return plain if self.keeps_all else _drop_answers(plain)
+
+    def after_rest(self, run_id: str) -> "StandingAnswers":
+        """Return the answers for the next pass of a run that has come to rest."""
+        return StandingAnswers((run_id, *self.run_ids))
+
+
+def drop_notes(written: Iterable[PendingWrite]) -> list[PendingWrite]:
+    return [each for each in written if each[1] != REST_CHANNEL]
+
+
+@dataclass
+class StepWrites:
+    """The writes of tasks since a state, as a run has found and changed them. It has come to rest `rests` times before."""
+
+    config: RunnableConfig
+    rests: int = 0
+    found: Sequence[PendingWrite] = ()
+    written: dict[tuple[str, int], PendingWrite] = field(default_factory=dict)
+
+    def add(self, task_id: str, writes: Sequence[tuple[str, Any]]) -> None:
+        for position, (channel, value) in enumerate(writes):
+            self.written[task_id, WRITES_IDX_MAP.get(channel, position)] = (task_id, channel, value)
+
+    def list_all(self) -> list[PendingWrite]:
+        """Return the writes; those of this run take the place of the task's earlier ones to the same channel."""
+        replaced = {(task_id, channel) for task_id, channel, _ in self.written.values()}
+        return [*(each for each in self.found if each[:2] not in replaced), *self.written.values()]
+
+    def make_note(self, run_id: str, *, is_answer: bool) -> dict[str, Any]:
+        """Make the note of a run that comes to rest; `is_answer`: it has taken an answer."""
+        return {"run_id": run_id, "number": self.rests, "is_answer": is_answer, "writes": list(map(list, self.list_all()))}
+
+
+def _drop_answers(written: Sequence[PendingWrite]) -> list[PendingWrite]:
+    """Return writes without the answers to questions, and without the results of the tasks that asked."""
     asking = {task_id for task_id, channel, _ in written if channel == _INTERRUPT}
-    kept = [
+    return [
         each
         for each in written
         if each[1] == _INTERRUPT or (each[0] not in asking and (each[0], each[1]) != (_NO_TASK, _RESUME))
     ]
-    return found._replace(pending_writes=kept)
 
 
-def find_state_of_runs(
-    saver: BaseCheckpointSaver[int], found: CheckpointTuple, run_ids: Iterable[str | None]
-) -> CheckpointTuple | None:
-    """Return a state, or the newest one before it in its namespace, that one of these runs has written."""
-    wanted = set(run_ids)
-    at = found.config["configurable"]
-    place = {"thread_id": at["thread_id"], "checkpoint_ns": at.get("checkpoint_ns", "")}
-    if found.metadata.get("run_id") in wanted:
-        return found
-    older = saver.list(
-        {"configurable": place}, before={"configurable": {**place, "checkpoint_id": get_checkpoint_id(found.config)}}
-    )
-    return next((each for each in older if each.metadata.get("run_id") in wanted), None)
+@dataclass(frozen=True, slots=True)
+class TrustedRuns:
+    """The runs whose states a subgraph goes on from: the one at work, and those that count below a state of the graph."""
+
+    own_id: str
+    below: dict[str, Collection[str | None]] = field(default_factory=dict)
+
+    def find_state(
+        self, saver: BaseCheckpointSaver[int], config: RunnableConfig, *, is_waiting: bool
+    ) -> CheckpointTuple | None:
+        """Return the latest state of a subgraph. Where the graph waits, undone runs may hide it from the saver."""
+        latest = saver.get_tuple(config)
+        if latest is None or self._is_own(latest) or (not is_waiting and self._is_trusted(latest)):
+            return latest
+        for each in saver.list(config):
+            if self._is_own(each) or (_read_root_id(each) in self.below and self._is_trusted(each)):
+                return each
+            if all(each.checkpoint["id"] < root_id for root_id in self.below):
+                break
+        return latest if _read_root_id(latest) not in self.below else None
+
+    def _is_own(self, found: CheckpointTuple) -> bool:
+        return found.metadata.get("run_id") == self.own_id
+
+    def _is_trusted(self, found: CheckpointTuple) -> bool:
+        root_id = _read_root_id(found)
+        return root_id not in self.below or found.metadata.get("run_id") in self.below[root_id]
+
+
+def _read_root_id(found: CheckpointTuple) -> str:
+    return found.metadata.get("parents", {}).get("", "")

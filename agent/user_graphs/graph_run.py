@@ -16,8 +16,10 @@ from agent.user_graphs.added_messages import AddedMessages
 from agent.user_graphs.adoption import adopt_graph, list_own_types
 from agent.user_graphs.definitions import GraphDefinition
 from agent.user_graphs.delegated_work import DelegatedWork
+from agent.user_graphs.earlier_answers import StandingAnswers
 from agent.user_graphs.fields import format_output, read_input
 from agent.user_graphs.importing import describe_error
+from agent.user_graphs.interrupts import collect_questions
 from agent.user_graphs.message_channel import find_messages_channel
 from agent.user_graphs.opening import AnyGraph, UserGraph
 from agent.user_graphs.path import GraphPath
@@ -64,7 +66,7 @@ class GraphTurn:
     """The input of one pass of a graph. A run has one pass, and one more after each move through time."""
 
     request: RunRequest
-    keeps_answers: bool  # earlier questions have their answers: the run goes on in the turn that waited
+    answers: StandingAnswers  # to earlier questions
     is_after_move: bool = False
 
     def answer_questions(self, answers: Mapping[str, Any]) -> "GraphTurn":
@@ -73,7 +75,7 @@ class GraphTurn:
     def begin_anew(self) -> "GraphTurn":
         """Return the turn after a move: the graph begins with the note."""
         request = replace(self.request, message=None, answers=None, decision=None, continues_answer=False)
-        return GraphTurn(request, keeps_answers=False, is_after_move=True)
+        return GraphTurn(request, StandingAnswers(), is_after_move=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class GraphRun:
         path = await self.blocking.run(GraphPath.load, self.travel.store, saver, self.travel.thread_id)
         own = self.saver.for_channel(saver, path.head_id, added).with_allowlist(list_own_types(made))
         graph = adopt_graph(made, own, self.user_graph.store)
-        return _Pass(self, graph, config, path, channel.name if channel and channel.is_input else None, added)
+        return _Pass(self, graph, own, config, path, channel.name if channel and channel.is_input else None, added)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class _Pass:
 
     run: GraphRun
     graph: AnyGraph
+    saver: RunSaver
     config: RunnableConfig
     path: GraphPath
     channel: str | None
@@ -139,13 +142,18 @@ class _Pass:
         has_answer = self.path.has_answer() if self.channel else bool(self.added and self.added.count)
         stops_between = graph.interrupt_before_nodes or graph.interrupt_after_nodes
         if self.channel and not stops_between:  # LangGraph's answer reads all messages
-            is_waiting = bool(self.path.list_questions())
+            is_waiting = bool(collect_questions(self.saver.list_root_writes()))
             if is_waiting or has_answer:
-                return GraphResult(is_waiting)
+                return await self._rest(GraphResult(is_waiting))
         reached = await graph.aget_state(config)
         is_waiting = bool(reached.next or reached.interrupts)
         output = None if is_waiting or has_answer else format_output(graph, reached.values, self.channel)
-        return GraphResult(is_waiting, output, is_placed=self.channel is None and not is_waiting)
+        return await self._rest(GraphResult(is_waiting, output, is_placed=self.channel is None and not is_waiting))
+
+    async def _rest(self, result: GraphResult) -> GraphResult:
+        if result.is_waiting:
+            await self.saver.note_rest(is_answer=self.run.request.answers is not None)
+        return result
 
     async def _choose_input(self) -> Any:
         """Return the input of a graph: answers, new messages, or None where it goes on from its last step."""

@@ -13,14 +13,12 @@ from langgraph.types import Interrupt
 from agent.preparation.questions import GraphQuestion
 
 _CHANNEL = "__interrupt__"
+_UNFINISHED = (_CHANNEL, "__resume__", "__error__", "__error_source_node__")  # other writes are a task's results
 
 
-def collect_questions(written: Sequence[PendingWrite], *, keeps_answers: bool) -> list[GraphQuestion]:
-    """Return the questions of tasks, from their writes. An interrupt of a subgraph is its node's as well.
-
-    Without `keeps_answers`, a person went back to them: tasks that had an answer ask again.
-    """
-    done = {task_id for task_id, channel, _ in written if keeps_answers and not channel.startswith("__")}
+def collect_questions(written: Sequence[PendingWrite]) -> list[GraphQuestion]:
+    """Return the questions of tasks, from their writes. An interrupt of a subgraph is its node's as well."""
+    done = {task_id for task_id, channel, _ in written if channel not in _UNFINISHED}
     written = [each for each in written if each[0] not in done]
     found = (each for _, channel, value in written if channel == _CHANNEL for each in _list_interrupts(value))
     questions = (GraphQuestion(each.id, to_plain(each.value), _read_schema(each)) for each in found)

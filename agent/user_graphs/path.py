@@ -7,9 +7,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from agent.marks import InputsMark
-from agent.preparation.questions import GraphQuestion
 from agent.subagents.delegation import load_last_turn
-from agent.user_graphs.interrupts import collect_questions
 from checkpoints import MAIN, Message, Store, UnfitMessageError
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.message_authors import read_for_graph
@@ -61,10 +59,6 @@ class GraphPath:
         """Return the further inputs that the last message brings."""
         mark = InputsMark.of(self.end[-1]) if self.end else None
         return dict(mark.values) if mark else {}
-
-    def list_questions(self) -> list[GraphQuestion]:
-        """Return the questions that the graph has asked since the state where the conversation stands now."""
-        return collect_questions(self.saver.read_pending_writes(self.thread_id), keeps_answers=True)
 
     def has_answer(self) -> bool:
         """Return whether another message than the user's has come to stand last since the run began.

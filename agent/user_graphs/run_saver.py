@@ -15,12 +15,13 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
+    PendingWrite,
     get_checkpoint_id,
 )
 
 from agent.run.blocking import BlockingPool
 from agent.user_graphs.added_messages import AddedMessages
-from agent.user_graphs.earlier_answers import drop_answers, find_state_of_runs
+from agent.user_graphs.earlier_answers import REST_CHANNEL, StandingAnswers, StepWrites, TrustedRuns, drop_notes
 from agent.user_graphs.states import StateRecorder
 from checkpoints.values.graph_state import LOST_KINDS_KEY
 
@@ -37,10 +38,10 @@ class RunSaver(BaseCheckpointSaver[Any]):
         blocking: BlockingPool,
         pages: asyncio.AbstractEventLoop,
         *,
-        keeps_answers: bool,
+        answers: StandingAnswers,
         begins_anew: bool = False,
     ) -> None:
-        """`keeps_answers`: the run goes on in the turn that waited, where earlier questions have their answers.
+        """`answers` to earlier questions stand.
 
         `begins_anew`: after a move. LangGraph ignores the input of the run that wrote its newest state, so states seem to be
         of no run.
@@ -50,9 +51,10 @@ class RunSaver(BaseCheckpointSaver[Any]):
         self._states = states
         self._blocking = blocking
         self._pages = pages
-        self._keeps_answers = keeps_answers
+        self._answers = answers
         self._begins_anew = begins_anew
-        self._trusted_runs: set[str | None] = {states.recorder.run.id}  # whose states a subgraph may go on from
+        self._steps: dict[str, StepWrites] = {}  # since the newest state of each namespace
+        self._trusted = TrustedRuns(states.recorder.run.id)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         found = self._find_tuple(config)
@@ -61,18 +63,32 @@ class RunSaver(BaseCheckpointSaver[Any]):
         return found._replace(metadata=_remove_run(found.metadata))
 
     def _find_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        found = self._saver.get_tuple(config)
-        if found is not None and not config["configurable"].get("checkpoint_ns"):
+        answers, is_latest = self._answers, get_checkpoint_id(config) is None
+        namespace = config["configurable"].get("checkpoint_ns", "")
+        if namespace and is_latest and not answers.keeps_all:
+            is_waiting = "" in self._steps and bool(self._steps[""].found)
+            found = self._trusted.find_state(self._saver, config, is_waiting=is_waiting)
+        else:
+            found = self._saver.get_tuple(config)
+        if found is None:
+            return None
+        if not namespace:
             metadata: Any = found.metadata
             self._states.lost_kinds = metadata.get(LOST_KINDS_KEY, {})
-        own_id = self._states.recorder.run.id
-        if found is None or self._keeps_answers or found.metadata.get("run_id") == own_id:
-            return found
-        if not config["configurable"].get("checkpoint_ns"):
-            self._trusted_runs.add(found.metadata.get("run_id"))
-        elif get_checkpoint_id(config) is None:
-            found = find_state_of_runs(self._saver, found, self._trusted_runs)
-        return drop_answers(found) if found else None
+            self._trusted.below[found.checkpoint["id"]] = (found.metadata.get("run_id"), *answers.run_ids)
+        step = self._steps.get(namespace)
+        if step is None or get_checkpoint_id(step.config) != found.checkpoint["id"]:
+            step = self._begin_step(found)
+            if is_latest:
+                self._steps[namespace] = step
+        return found._replace(pending_writes=step.list_all())
+
+    def _begin_step(self, found: CheckpointTuple) -> StepWrites:
+        written = found.pending_writes or ()
+        plain = drop_notes(written)
+        is_own = found.metadata.get("run_id") == self._trusted.own_id
+        chosen = plain if is_own else self._answers.choose_writes(written)
+        return StepWrites(found.config, len(written) - len(plain), chosen)
 
     def list(self, config: RunnableConfig | None, **options: Any) -> Iterator[CheckpointTuple]:
         yield from self._saver.list(config, **options)
@@ -80,11 +96,13 @@ class RunSaver(BaseCheckpointSaver[Any]):
     def put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
+        self._note_step(config, checkpoint["id"])
         return self._submit(self._states.put_state(config, checkpoint, metadata, new_versions)).result()
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        self._note_writes(config, writes, task_id)
         self._submit(self._states.put_writes(config, writes, task_id, task_path)).result()
 
     def get_delta_channel_history(
@@ -102,11 +120,13 @@ class RunSaver(BaseCheckpointSaver[Any]):
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
+        self._note_step(config, checkpoint["id"])
         return await asyncio.wrap_future(self._submit(self._states.put_state(config, checkpoint, metadata, new_versions)))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        self._note_writes(config, writes, task_id)
         await asyncio.wrap_future(self._submit(self._states.put_writes(config, writes, task_id, task_path)))
 
     async def aget_delta_channel_history(
@@ -129,6 +149,30 @@ class RunSaver(BaseCheckpointSaver[Any]):
         clone._saver = self._saver.with_allowlist(extra_allowlist)
         clone._states = replace(self._states, saver=clone._saver)
         return clone
+
+    def list_root_writes(self) -> Sequence[PendingWrite]:
+        """Return the writes of tasks since the graph's own newest state."""
+        return self._steps[""].list_all() if "" in self._steps else ()
+
+    async def note_rest(self, *, is_answer: bool) -> None:
+        """Note the writes of tasks as they are while the run rests: an undo of the next answer comes back to them."""
+        run_id = self._trusted.own_id
+        for step in [each for each in self._steps.values() if each.written]:
+            note = step.make_note(run_id, is_answer=is_answer)
+            task_id = f"{run_id}:{step.rests}"
+            await asyncio.wrap_future(self._submit(self._states.put_writes(step.config, [(REST_CHANNEL, note)], task_id)))
+
+    def _note_step(self, config: RunnableConfig, checkpoint_id: str) -> None:
+        at = config["configurable"]
+        namespace = at.get("checkpoint_ns", "")
+        place = {"thread_id": at["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
+        self._steps[namespace] = StepWrites({"configurable": place})
+
+    def _note_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str) -> None:
+        at = config["configurable"]
+        step = self._steps.get(at.get("checkpoint_ns", ""))
+        if step is not None and get_checkpoint_id(step.config) == at["checkpoint_id"]:
+            step.add(task_id, writes)
 
     def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         try:

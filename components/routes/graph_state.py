@@ -122,7 +122,7 @@ def _list_subgraphs(store: Store, thread_id: str, place: str) -> Mapping[tuple[s
     """Return the namespaces and the states of the subgraphs that wait at a place, by name and number among equal names."""
     from checkpoints.graph_states.open_subgraphs import list_open_subgraphs  # noqa: PLC0415  (as below)
 
-    keeps_answers = not place and Runs(store).waits_since(thread_id)
+    keeps_answers = not place and Runs(store).find_waiting_run(thread_id) is not None
     number = find_place_state(store, thread_id, place)
     found: dict[tuple[str, int], tuple[str, int]] = {}
     for namespace, (path, state) in list_open_subgraphs(

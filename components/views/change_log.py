@@ -54,7 +54,7 @@ def _describe_operation(operation: Operation, count: int, versions: Mapping[int,
     sentences = choose_sentences(operation)
     quoted = _(" “{question}”", question=question) if question else ""
     match operation.kind:
-        case OperationKind.APPEND if operation.detail.subject == "excerpt":
+        case OperationKind.APPEND if operation.detail.subject in ("excerpt", "question"):
             return sentences.log.format(describe_object(operation))
         case OperationKind.APPEND:
             return (

@@ -75,6 +75,7 @@ _DESCRIPTION_CHANGE: Final = Sentences(N_("Described {}"), N_("the change of {}"
 _PINNING: Final = Sentences(N_("Pinned {}"), N_("the pin of {}"))
 _THREAD_FORK: Final = Sentences(N_("Branched off from {}"), N_("the new conversation"), N_("Branched off from {}"))
 _EXCERPT: Final = Sentences(N_("Brought a note from {}"), N_("the note from {}"), N_("A note from {} was added"))
+_ANSWER: Final = Sentences(N_("Answered a question of the graph"), N_("the answer to the graph's question"))
 _MESSAGE_RESTORE: Final = Sentences(N_("Restored to {}"), N_("restoring to {}"), N_("Restored to {}"))
 _KEPT_BRANCH: Final = Sentences(
     N_("Kept the removed messages as {}"),
@@ -90,8 +91,8 @@ def choose_sentences(operation: Operation) -> Sentences:
     """Return the sentences of a kind, or of one of its variants."""
     detail = operation.detail
     match operation.kind:
-        case OperationKind.APPEND if detail.subject == "excerpt":
-            chosen = _EXCERPT
+        case OperationKind.APPEND if detail.subject in ("excerpt", "question"):
+            chosen = _EXCERPT if detail.subject == "excerpt" else _ANSWER
         case OperationKind.EDIT if operation.is_rewriting:
             chosen = _REWRITING
         case OperationKind.RENAME if detail.subject == "thread":

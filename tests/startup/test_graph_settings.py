@@ -110,7 +110,8 @@ def test_a_project_that_cannot_be_read_is_one_sentence(content: str, sentence: s
 
 
 @pytest.mark.parametrize(
-    "entry", ['"./a.js:graph"', '{"path": "./a.ts:graph"}', '{"path": 1}', '{"path": "./a.py:graph", "description": 1}', "null"]
+    "entry",
+    ['"./a.js:graph"', '{"path": "./a.ts:graph"}', '{"path": 1}', '{"path": "./a.py:graph", "description": 1}', "null"],
 )
 def test_an_entry_that_is_no_graph_in_python_is_named_and_leaves_the_others(entry: str, tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(AGENT)

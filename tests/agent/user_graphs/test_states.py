@@ -12,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.run.answer_writer import RunWriter
 from agent.run.recorder import RunEndedError, RunRecorder, WrittenMessage
+from agent.user_graphs.earlier_answers import StandingAnswers
 from agent.user_graphs.run_saver import RunSaver
 from checkpoints import RunState
 from tests.agent.running import Running
@@ -52,7 +53,7 @@ def test_a_graph_that_outlives_its_app_writes_nothing_and_leaves_nothing_behind(
 
     states, unused, pages = cast(Any, States()), cast(Any, None), asyncio.new_event_loop()
     pages.close()
-    saver = RunSaver(InMemorySaver(), states, unused, pages, keeps_answers=False)
+    saver = RunSaver(InMemorySaver(), states, unused, pages, answers=StandingAnswers())
     with pytest.raises(RuntimeError, match="closed"):
         saver.put_writes({"configurable": {}}, [], "task")
     assert [inspect.getcoroutinestate(each) for each in begun] == [inspect.CORO_CLOSED]

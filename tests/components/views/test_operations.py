@@ -238,3 +238,12 @@ def test_changes_of_the_list_and_a_title_of_the_model_are_said_in_words(store: S
         ("user", "Pinned conversation Bread", False),
         ("system", "Gave the conversation the title Bread", False),
     ]
+
+
+def test_an_answer_to_a_graph_is_named_in_the_log_and_at_undo(store: Store) -> None:
+    thread_id, runs = store.create_thread().id, Runs(store)
+    store.append(thread_id, new("go"))
+    runs.record_answer(runs.begin_run(thread_id, None))
+    assert _log(store, thread_id)[0] == ("user", "Answered a question of the graph", False)
+    assert operations.describe_undo(_last(store, thread_id)) == "the answer to the graph's question"
+    assert operations.describe_notice(_last(store, thread_id)) is None

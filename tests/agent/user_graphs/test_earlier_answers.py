@@ -1,0 +1,206 @@
+"""Answers that stand: an undo takes back one of them, a redo brings it back, and what others had answered stays."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoints import RunState
+from tests.agent.running import Running
+from tests.agent.user_graphs.running_graphs import answer, one_node
+from tests.agent.user_graphs.test_driving import play
+
+ASKS_TWICE = (
+    "def node(state):\n    one = interrupt('first?')\n    two = interrupt('second?')\n    three = interrupt('third?')\n"
+    "    return {'messages': [AIMessage(f'{one} {two} {three}')]}"
+)
+IN_A_SUBGRAPH = (
+    ASKS_TWICE.replace("def node", "def deep")
+    + "\n\n\nnode = StateGraph(State).add_node('deep', deep).add_edge(START, 'deep').compile()"
+)
+NODES_OF_A_SUBGRAPH = (
+    "class Deep(State, total=False):\n    said: str\n\n\n"
+    "def first(state):\n    return {'said': interrupt('first?')}\n\n\n"
+    "def second(state):\n    return {'said': f\"{state['said']} {interrupt('second?')}\"}\n\n\n"
+    "def third(state):\n    return {'messages': [AIMessage(f\"{state['said']} {interrupt('third?')}\")]}\n\n\n"
+    "node = StateGraph(Deep).add_sequence([first, second, third]).add_edge(START, 'first').compile()"
+)
+
+WITHOUT_MESSAGES = """
+from typing import TypedDict
+
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
+
+
+class Trip(TypedDict, total=False):
+    city: str
+    plan: str
+
+
+def plan(state):
+    return {"plan": f"{interrupt('first?')} {interrupt('second?')}"}
+
+
+graph = StateGraph(Trip).add_node("plan_trip", plan).add_edge(START, "plan_trip").compile()
+"""
+
+
+def list_asked(chat: Running) -> Sequence[Any]:
+    return [each.value for each in chat.runner.list_questions(chat.thread_id)]
+
+
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
+def test_each_undo_takes_back_one_answer_and_each_redo_brings_one_back(body: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for each in ("a", "b", "c"):
+            await answer(chat, each)
+        assert chat.said()[-1] == ("ai", "done", "a b c")
+        for asked in ("third?", "second?", "first?"):
+            chat.store.undo(chat.thread_id)
+            assert (list_asked(chat), chat.said()) == ([asked], [("human", "done", "go")])
+        for asked in ("second?", "third?"):
+            chat.store.redo(chat.thread_id)
+            assert list_asked(chat) == [asked]
+        chat.store.redo(chat.thread_id)
+        assert (list_asked(chat), chat.said()[-1]) == ([], ("ai", "done", "a b c"))
+
+    play(tmp_path, story, one_node(body))
+
+
+def test_each_answer_to_a_graph_without_messages_is_an_undo_as_well(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say('{"city": "Rome"}')
+        for each in ("a", "b"):
+            await answer(chat, each)
+        assert '"a b"' in chat.said()[-1][2]
+        for asked in ("second?", "first?"):
+            chat.store.undo(chat.thread_id)
+            assert list_asked(chat) == [asked]
+        chat.store.redo(chat.thread_id)
+        await answer(chat, "c")
+        assert '"a c"' in chat.said()[-1][2]
+
+    play(tmp_path, story, WITHOUT_MESSAGES)
+
+
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
+def test_after_an_undo_another_answer_takes_the_place_of_that_one_alone(body: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for each in ("a", "b", "c"):
+            await answer(chat, each)
+        chat.store.undo(chat.thread_id)
+        chat.store.undo(chat.thread_id)
+        assert (await answer(chat, "B")).state is RunState.WAITING
+        assert list_asked(chat) == ["third?"]
+        await answer(chat, "C")
+        assert chat.said()[-1] == ("ai", "done", "a B C")
+        for _ in range(3):
+            chat.store.undo(chat.thread_id)
+        for each in ("x", "y", "z"):
+            await answer(chat, each)
+        assert chat.said() == [("human", "done", "go"), ("ai", "done", "x y z")]
+
+    play(tmp_path, story, one_node(body))
+
+
+def test_a_restore_to_the_first_question_takes_back_all_answers(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        saved = str(chat.store.save(chat.thread_id, name="asked").result)
+        await answer(chat, "a")
+        chat.store.restore(chat.thread_id, saved)
+        assert list_asked(chat) == ["first?"]
+        chat.store.undo(chat.thread_id)
+        assert list_asked(chat) == ["second?"]
+
+    play(tmp_path, story, one_node(ASKS_TWICE))
+
+
+BESIDE = one_node(
+    "ran = []\n\n\ndef one(state):\n    said = interrupt('one?')\n    ran.append(said)\n"
+    "    return {'messages': [AIMessage('one ' + said)]}\n\n\n"
+    "def node(state):\n    said = interrupt('two?')\n    return {'messages': [AIMessage(f'two {said}, ran {ran}')]}"
+).replace(
+    'builder.add_node("node", node)',
+    'builder.add_node("node", node)\nbuilder.add_node("one", one)\nbuilder.add_edge(START, "one")',
+)
+
+
+def test_a_node_that_had_its_answer_does_not_run_again_when_that_of_another_is_taken_back(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer(chat, "x", list_asked(chat).index("one?"))
+        await answer(chat, "y")
+        chat.store.undo(chat.thread_id)
+        assert list_asked(chat) == ["two?"]
+        await answer(chat, "z")
+        assert {text for _, _, text in chat.said()} == {"go", "one x", "two z, ran ['x']"}
+
+    play(tmp_path, story, BESIDE)
+
+
+def test_a_node_that_writes_nothing_has_its_answer(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer(chat, "x", list_asked(chat).index("one?"))
+        assert list_asked(chat) == ["two?"]
+        await answer(chat, "y")
+        assert chat.said()[-1] == ("ai", "done", "two y, ran ['x']")
+
+    play(tmp_path, story, BESIDE.replace("    return {'messages': [AIMessage('one ' + said)]}\n", ""))
+
+
+def test_an_answer_is_named_in_the_log(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer(chat, "a")
+        found = chat.store.get_last_operation(chat.thread_id)
+        assert found is not None
+        assert (found.kind, found.actor, found.detail.subject) == ("append", "user", "question")
+        await answer(chat, "b")
+        await answer(chat, "c")
+        found = chat.store.get_last_operation(chat.thread_id)
+        assert found is not None
+        assert (found.kind, found.actor, found.detail.subject) == ("append", "agent", None)
+
+    play(tmp_path, story, one_node(ASKS_TWICE))
+
+
+def test_an_answer_that_was_taken_back_is_not_that_of_its_question_when_another_is_answered(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer(chat, "x", list_asked(chat).index("one?"))
+        chat.store.undo(chat.thread_id)
+        assert sorted(list_asked(chat)) == ["one?", "two?"]
+        assert (await answer(chat, "y", list_asked(chat).index("two?"))).state is RunState.WAITING
+        assert list_asked(chat) == ["one?"]
+        await answer(chat, "z")
+        assert {text for _, _, text in chat.said()} == {"go", "one z", "two y, ran ['x']"}
+
+    play(tmp_path, story, BESIDE)
+
+
+def test_a_subgraph_keeps_its_memory_over_turns_that_do_not_enter_it(tmp_path: Path) -> None:
+    body = (
+        "class Deep(State, total=False):\n    visits: int\n\n\n"
+        "def deep(state):\n    visits = state.get('visits', 0) + 1\n"
+        "    return {'visits': visits, 'messages': [AIMessage(f'{visits} visits')]}\n\n\n"
+        "def node(state):\n    return {}\n\n\n"
+        "memory = StateGraph(Deep).add_node('deep', deep).add_edge(START, 'deep').compile(checkpointer=True)"
+    )
+    text = one_node(body).replace(
+        'builder.add_edge("node", END)',
+        'builder.add_node("memory", memory)\n'
+        "builder.add_conditional_edges('node', lambda state: 'memory' if state['messages'][-1].text == 'in' else END)",
+    )
+
+    async def story(chat: Running) -> None:
+        for each in ("in", "out", "out", "in"):
+            await chat.say(each)
+        assert chat.said()[-1] == ("ai", "done", "2 visits")
+
+    play(tmp_path, story, text)
