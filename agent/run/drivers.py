@@ -42,6 +42,10 @@ class UserGraphRuns(Protocol):
         """Return what subgraphs have written that wait, or that others wait for. Blocks."""
         ...
 
+    async def check_answers(self, thread_id: str, graph: str, question_ids: Collection[str]) -> None:
+        """Raise an error with a sentence for a question that no node of the graph waits for any more."""
+        ...
+
     def list_move_calls(self, thread_id: str) -> Collection[str]:
         """Return the ids of the calls whose moves wait for a person where a conversation stands. Blocks."""
         ...

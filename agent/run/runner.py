@@ -125,12 +125,16 @@ class Runner:
     async def resume(self, thread_id: str, answers: Mapping[str, Any], *, caller: Caller) -> Run:
         """Pass a person's answers to a user graph that waits, by the ids of its questions, and let it go on.
 
-        Without any, a graph that stops before a node goes on. Raises `NothingToDecideError`.
+        Without any, a graph that stops before a node goes on. Raises `NothingToDecideError`, and an error with a sentence
+        where the node that asked is gone: LangGraph would drop the answer.
         """
         check_answers(answers)
         waiting = await self.blocking.run(self.list_questions, thread_id)
         if answers.keys() - {question.id for question in waiting}:
             raise NothingToDecideError
+        if answers and self.user_graphs is not None:
+            thread = await self.blocking.run(self.store.get_thread, thread_id)
+            await self.user_graphs.check_answers(thread_id, ThreadSettings.from_thread(thread).graph, answers.keys())
         return await self._begin_run(RunRequest(thread_id, caller, answers=answers))
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:

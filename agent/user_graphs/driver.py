@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.base import PendingWrite
 
 from agent.events import HeadMoved
 from agent.preparation.graph_inputs import InputForm
@@ -23,16 +24,18 @@ from agent.user_graphs.delegated_work import DelegatedWork
 from agent.user_graphs.earlier_answers import StandingAnswers
 from agent.user_graphs.graph_loop import ThreadExitError
 from agent.user_graphs.graph_run import GraphFailedError, GraphResult, GraphRun, GraphTurn
-from agent.user_graphs.interrupts import collect_questions
+from agent.user_graphs.interrupts import collect_questions, require_nodes
 from agent.user_graphs.reporter import Reporter
 from agent.user_graphs.run_saver import RunSaver
 from agent.user_graphs.savers import Savers
 from agent.user_graphs.states import StateRecorder
 from agent.user_graphs.streaming import AGENT_SEPARATOR
 from agent.user_graphs.travel import GraphTravel, MoveStep, list_open_calls, read_move_call
-from checkpoints import Run, Runs, Store
+from checkpoints import Run, Runs, StateError, Store
 from checkpoints.graph_states.open_subgraphs import read_open_subgraphs
 from checkpoints.values.limits import MAX_ANSWER_CHARS
+
+MAX_CHECK_SECONDS = 5.0  # of the graph, before it gets an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,22 @@ class GraphDriver:
         found = self.catalog.graphs.get(graph)
         return found.channels if found else None
 
+    async def check_answers(self, thread_id: str, graph: str, question_ids: Collection[str]) -> None:
+        user_graph = self.catalog.find_graph(graph)
+        written = await self.blocking.run(self._read_standing_writes, thread_id)
+        check = partial(require_nodes, user_graph, self.savers, thread_id, written, question_ids)
+        checking = asyncio.create_task(user_graph.loop.run_work(check))
+        done, _ = await asyncio.wait({checking}, timeout=MAX_CHECK_SECONDS)
+        if not done:
+            checking.cancel()  # a factory that takes long: the run tells of it, and can be stopped
+            return
+        try:
+            await checking
+        except StateError:
+            raise
+        except (Exception, ThreadExitError) as error:
+            raise GraphFailedError(user_graph.definition, error) from error
+
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         moves = self._find_moves(thread_id)
         return [question for question, call_id in moves if call_id is None]
@@ -177,10 +196,12 @@ class GraphDriver:
 
     def _find_moves(self, thread_id: str) -> list[tuple[GraphQuestion, str | None]]:
         """Return the questions, each with the id of the open call whose move it waits for; None for any other question."""
-        written = self.savers.usual.read_pending_writes(thread_id)
-        if not written:
-            return []
-        found = collect_questions(StandingAnswers.load(self.store, self.runs, thread_id).choose_writes(written))
+        found = collect_questions(self._read_standing_writes(thread_id))
         asked = [read_move_call(each) for each in found]
         open_ids = {call["id"] for call in list_open_calls(self.store, thread_id)} if any(asked) else ()
         return [(question, each if each in open_ids else None) for question, each in zip(found, asked, strict=True)]
+
+    def _read_standing_writes(self, thread_id: str) -> Sequence[PendingWrite]:
+        """Return the writes of tasks since the state where a conversation stands, with the answers that stand."""
+        written = self.savers.usual.read_pending_writes(thread_id)
+        return written and StandingAnswers.load(self.store, self.runs, thread_id).choose_writes(written)

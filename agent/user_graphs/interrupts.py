@@ -4,13 +4,20 @@
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from langgraph.checkpoint.base import PendingWrite
-from langgraph.types import Interrupt
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, PendingWrite
+from langgraph.types import Interrupt, StateSnapshot
 
 from agent.preparation.questions import GraphQuestion
+from agent.user_graphs.adoption import adopt_graph, list_own_types
+from agent.user_graphs.message_channel import find_messages_channel
+from agent.user_graphs.opening import UserGraph
+from agent.user_graphs.savers import Savers
+from checkpoints import StateError
+from checkpoints.values.sentence import sentence
 
 _CHANNEL = "__interrupt__"
 _UNFINISHED = (_CHANNEL, "__resume__", "__error__", "__error_source_node__")  # other writes are a task's results
@@ -23,6 +30,47 @@ def collect_questions(written: Sequence[PendingWrite]) -> list[GraphQuestion]:
     found = (each for _, channel, value in written if channel == _CHANNEL for each in _list_interrupts(value))
     questions = (GraphQuestion(each.id, to_plain(each.value), _read_schema(each)) for each in found)
     return list({question.id: question for question in questions}.values())
+
+
+class QuestionGoneError(StateError):
+    """The graph has no node any more that waits for an answer. LangGraph would drop it without a word."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            sentence("The graph was changed: the node that asked this is gone, and no answer reaches it. Send a message.")
+        )
+
+
+async def require_nodes(
+    user_graph: UserGraph, savers: Savers, thread_id: str, written: Sequence[PendingWrite], question_ids: Collection[str]
+) -> None:
+    """Raise `QuestionGoneError` where the node that asked one of the questions is not in the graph any more.
+
+    `written` are the writes of tasks since the state where the conversation stands.
+    """
+    config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+    async with user_graph.open_graph(config) as made:
+        channel = find_messages_channel(made, user_graph.definition.messages_key)
+        saver = savers.find_saver(channel).with_allowlist(list_own_types(made))
+        reached = await adopt_graph(made, saver, user_graph.store).aget_state(config, subgraphs=True)
+        await _require_tasks(saver, reached, written, question_ids)
+
+
+async def _require_tasks(
+    saver: BaseCheckpointSaver[int], reached: StateSnapshot, written: Sequence[PendingWrite], question_ids: Collection[str]
+) -> None:
+    asking: dict[str, set[str]] = {}
+    for task_id, channel, value in written:
+        for each in _list_interrupts(value) if channel == _CHANNEL else ():
+            if each.id in question_ids:
+                asking.setdefault(each.id, set()).add(task_id)
+    # A function with `@task` asks for its entrypoint as well, and is no task of the state.
+    if any(task_ids.isdisjoint(task.id for task in reached.tasks) for task_ids in asking.values()):
+        raise QuestionGoneError
+    for task in (task for task in reached.tasks if any(task.id in task_ids for task_ids in asking.values())):
+        if isinstance(task.state, StateSnapshot):
+            below = await saver.aget_tuple(task.state.config)
+            await _require_tasks(saver, task.state, below.pending_writes or () if below else (), question_ids)
 
 
 def to_plain(value: Any) -> Any:

@@ -20,7 +20,7 @@ from words import N_, _
 USUAL_RUN_OPERATIONS = 5  # with those of most runs
 MAX_RUN_OPERATIONS = 30  # newest first, among which the beginning of a run is searched for
 MAX_STOP_SECONDS = 1.0  # until Stop replies; a locked database takes a run's end later
-EDIT_ACTIONS = ("edit", "change")  # a field with a text waits for their reply
+EDIT_ACTIONS = ("edit", "change", "answer")  # a field with a text waits for their reply
 NEW_THREAD_NOTICE = N_("That conversation no longer exists, so your message started a new one.")
 
 

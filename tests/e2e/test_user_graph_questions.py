@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.agent.user_graphs.running_graphs import one_node
 from tests.e2e.conftest import Start, Visit
+from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_user_graphs import question, write_graph
 
 pytestmark = pytest.mark.e2e
@@ -164,3 +165,57 @@ def test_a_question_waits_over_a_restart_in_every_tab_and_is_asked_again_after_a
         expect(question(each)).to_have_count(0)
         each.wait_for_answer()
         assert each.answer() == "[{'args': 'not today', 'type': 'response'}]"
+
+
+@pytest.mark.slow
+def test_an_answer_whose_node_is_gone_stays_in_its_field_and_a_message_goes_on(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    body = "def node(state):\n    return {'messages': [AIMessage(f\"old: {interrupt('Really?')}\")]}"
+    page = visit(start(graph=write_graph(tmp_path, one_node(body))))
+    page.send("go")
+    expect(question(page)).to_contain_text("Really?")
+    page.tab.wait_for_url("**/t/*")
+    page.expect_lost_server()
+    changed = one_node("def node(state):\n    return {'messages': [AIMessage('new')]}").replace('"node"', '"other"')
+    write_graph(tmp_path, changed)
+    page.server.restart()
+    page.reload()
+    question(page).get_by_role("textbox").fill("yes, and more words")
+    question(page).get_by_role("button", name="Answer").click()
+    expect(question(page).get_by_role("alert")).to_contain_text("the node that asked this is gone")
+    expect(question(page).get_by_role("textbox")).to_have_value("yes, and more words")
+    expect_accessible(page, "a question whose node is gone")
+    page.say("on")
+    assert page.answer() == "new"
+    expect(page.message("yes, and more words")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_each_undo_takes_back_one_answer_and_the_question_before_it_waits(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    body = (
+        "def node(state):\n    one = interrupt('First?')\n    two = interrupt('Second?')\n"
+        "    return {'messages': [AIMessage(f'{one} {two}')]}"
+    )
+    page = visit(start(graph=write_graph(tmp_path, one_node(body))))
+    page.send("go")
+    for asked, text in (("First?", "a"), ("Second?", "b")):
+        expect(question(page)).to_contain_text(asked)
+        question(page).get_by_role("textbox").fill(text)
+        question(page).get_by_role("button", name="Answer").click()
+    page.wait_for_answer()
+    assert page.answer() == "a b"
+    undo = page.tab.get_by_role("button", name="Undo last change")
+    undo.click()
+    expect(question(page)).to_contain_text("Second?")
+    undo.click()
+    expect(question(page)).to_contain_text("First?")
+    page.tab.get_by_role("button", name="Redo").click()
+    expect(question(page)).to_contain_text("Second?")
+    question(page).get_by_role("textbox").fill("c")
+    question(page).get_by_role("button", name="Answer").click()
+    expect(question(page)).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "a c"

@@ -5,7 +5,7 @@ const { useEffect, useState } = window.React;
 
 const RETRY_AFTER_MS = 4000;
 
-/** Whether a press is under way, and `press(action)`, which does nothing meanwhile. */
+/** Whether a press is under way, `press(action)`, which does nothing meanwhile, and `release()` for one without effect. */
 export function useSinglePress() {
   const [isPending, setPending] = useState(false);
   useEffect(() => {
@@ -23,5 +23,5 @@ export function useSinglePress() {
     setPending(true);
     action();
   };
-  return { isPending, press };
+  return { isPending, press, release: () => setPending(false) };
 }

@@ -1,6 +1,7 @@
 /** The questions of a user graph that waits: decisions about calls, a form, or an answer as text or JSON. */
 import { useSinglePress } from "../lib/single-press.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { useRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 import { Prose } from "../message/prose.mjs";
 
@@ -16,9 +17,10 @@ loadStyle(new URL("./questions.lazy.css", import.meta.url));
  * @typedef {import("../lib/types.mjs").QuestionView} QuestionView
  * @typedef {import("../lib/types.mjs").ActionView} ActionView
  * @typedef {{kind: string, arguments?: object, text?: string}} Decision  about one call
- * @param {{questions: QuestionView[], drafts?: import("../lib/types.mjs").DraftView[], act: Function}} props
+ * @param {{questions: QuestionView[], drafts?: import("../lib/types.mjs").DraftView[],
+ *   reply?: import("../lib/types.mjs").Reply, act: Function}} props
  */
-export function Questions({ questions, drafts = [], act }) {
+export function Questions({ questions, drafts = [], reply, act }) {
   // Those whose subgraph asks nothing, because others ask, stand first.
   const others = drafts.filter((draft) => !questions.some(({ id }) => draft.questions.includes(id)));
   const listOwn = (id) => drafts.filter((draft) => draft.questions.includes(id));
@@ -27,7 +29,7 @@ export function Questions({ questions, drafts = [], act }) {
     "section",
     { className: "questions", "aria-label": _("The graph waits for you") },
     questions.map((question, place) =>
-      h(Question, { key: question.id, question, drafts: listDrafts(question.id, place), act }),
+      h(Question, { key: question.id, question, drafts: listDrafts(question.id, place), reply, act }),
     ),
   );
 }
@@ -50,10 +52,14 @@ const PARTS = {
   continue: ContinuePart,
 };
 
-function Question({ question, drafts, act }) {
+function Question({ question, drafts, reply, act }) {
   const label = useId();
-  const { isPending, press } = useSinglePress();
-  const answer = (text) => press(() => act("answer", { call: question.id, text }));
+  const [problem, setProblem] = useState(null);
+  const { isPending, press, release } = useSinglePress();
+  const onReply = (_request, { ok, text }) => ok || (release(), setProblem(text));
+  const { start } = useRequest({ reply, onReply });
+  const answer = (text) =>
+    press(() => (setProblem(null), start({ request_id: act("answer", { call: question.id, text }) })));
   return h(
     "div",
     {
@@ -69,6 +75,7 @@ function Question({ question, drafts, act }) {
     question.text !== "" &&
       h(question.style === "text" ? "p" : "pre", { className: "question-text", tabIndex: 0 }, question.text),
     h(PARTS[question.style], { question, isPending, answer }),
+    problem && h("p", { className: "question-problem", role: "alert" }, problem),
   );
 }
 

@@ -60,10 +60,11 @@ export function Transcript(props) {
   }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });
   // A new key for another thread: no state of the old conversation may remain.
-  return h(Conversation, { key: thread ?? "none", id: props.id, thread, data: props.data, act, editing });
+  const { id, data, reply } = props;
+  return h(Conversation, { key: thread ?? "none", id, thread, data, reply, act, editing });
 }
 
-function Conversation({ id, thread, data, act, editing }) {
+function Conversation({ id, thread, data, reply, act, editing }) {
   const [spoken, announce] = useState("");
   const stream = useStream(thread, data);
   // New messages belong to the end, which is not loaded while the page shows an earlier part.
@@ -94,7 +95,7 @@ function Conversation({ id, thread, data, act, editing }) {
     "section",
     { id, className: "transcript", "data-thread": data.thread ?? "", "data-read-only": data.read_only || undefined,
       onClick: (event) => runProseTool(event, announce) },
-    h(TranscriptLog, { data, messages, shown, run, stream, scrolling, editing, act, stayInPlace, announce,
+    h(TranscriptLog, { data, reply, messages, shown, run, stream, scrolling, editing, act, stayInPlace, announce,
       onEarlier: earlier && (() => loadEarlier(true)), onLater: showLater }),
     finding.isOpen && data.thread && h(FindBar, { thread: data.thread, version: data.version, onClose: finding.close }),
     (scrolling.isAway || data.later) &&
@@ -157,7 +158,7 @@ const PortionButton = ({ name, onClick, children }) =>
   h("button", { type: "button", className: "quiet-button earlier", onClick }, icon(name), children);
 
 /** The scrolling part: the messages, the running answer, and the banners. */
-function TranscriptLog({ data, messages, shown, run, stream, scrolling, editing, act, stayInPlace, announce,
+function TranscriptLog({ data, reply, messages, shown, run, stream, scrolling, editing, act, stayInPlace, announce,
   onEarlier, onLater }) {
   const isRunning = run?.state === "running";
   const several = data.later ? null : pickCandidates(leaveCandidates(data, stream.stream.run), stream.stream.candidates);
@@ -182,7 +183,8 @@ function TranscriptLog({ data, messages, shown, run, stream, scrolling, editing,
         label: run?.compacts ? _("Summarising…") : null }),
       several && h(Candidates, { key: several.run, view: several, texts: stream.texts, isRunning, act, announce }),
       isRunning && showLive && stream.stream.progress && h(GraphProgress, { progress: stream.stream.progress }),
-      !showLive && data.questions.length > 0 && h(Questions, { questions: data.questions, drafts: data.drafts, act }),
+      !showLive && data.questions.length > 0 &&
+        h(Questions, { questions: data.questions, drafts: data.drafts, reply, act }),
       data.later && h(PortionButton, { name: "arrow-down", onClick: onLater }, _("Later messages")),
       isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), isGraph: data.is_graph,
         last: messages.at(-1), act, onDismiss: stream.dismissRun }),
