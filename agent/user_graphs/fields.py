@@ -7,6 +7,7 @@ from typing import Any, get_type_hints
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph.state import CompiledStateGraph
 
+from agent.user_graphs.input_form import list_required
 from agent.user_graphs.opening import AnyGraph
 from checkpoints import StateError
 from checkpoints.values import serde
@@ -57,12 +58,13 @@ def _read_json(text: str) -> Any:
 
 def list_fields(graph: AnyGraph) -> tuple[dict[str, str], list[str]]:
     """Return the fields of a graph's input with their types, and the required ones among them."""
-    schema = graph.builder.input_schema if isinstance(graph, CompiledStateGraph) else None
-    if schema is None:
+    builder = graph.builder if isinstance(graph, CompiledStateGraph) else None
+    if builder is None:
         names = graph.input_channels
         return dict.fromkeys([names] if isinstance(names, str) else names, "any"), []
-    fields = {name: _TYPES.get(kind, "any") for name, kind in get_type_hints(schema).items()}
-    return fields, [name for name in fields if name in getattr(schema, "__required_keys__", ())]
+    fields = {name: _TYPES.get(kind, "any") for name, kind in get_type_hints(builder.input_schema).items()}
+    required = list_required(builder)
+    return fields, [name for name in fields if name in required]
 
 
 def format_output(graph: AnyGraph, values: Any, messages: str | None = None) -> AIMessage | None:

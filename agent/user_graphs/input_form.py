@@ -1,6 +1,6 @@
 """The form of a graph's inputs, from its JSON schema."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any, get_type_hints
 
@@ -23,7 +23,7 @@ def read_form(entry: Any, messages: MessagesChannel | None) -> InputForm | None:
     if not isinstance(builder, StateGraph):
         return None
     schema = read_json_schema(builder.input_schema)
-    properties, required = schema.get("properties") or {}, schema.get("required") or ()
+    properties, required = schema.get("properties") or {}, list_required(builder)
     own_name = messages.name if messages and messages.is_input else None
     fields = [
         _read_field(name, field, schema.get("$defs") or field.get("$defs") or {}, required=name in required)
@@ -34,6 +34,14 @@ def read_form(entry: Any, messages: MessagesChannel | None) -> InputForm | None:
         return None
     is_own = builder.input_schema is not builder.state_schema and any(each.required for each in fields)
     return InputForm(fields, has_messages=own_name is not None, is_own=is_own)
+
+
+def list_required(builder: StateGraph[Any, Any, Any, Any]) -> Collection[str]:
+    """Return the inputs that a graph requires. Of a TypedDict that is its whole state, LangGraph takes any part."""
+    kind = builder.input_schema
+    if kind is builder.state_schema and hasattr(kind, "__total__"):
+        return ()
+    return read_json_schema(kind).get("required") or ()
 
 
 def read_json_schema(kind: type[Any]) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.agent.user_graphs.running_graphs import AGENT, one_node
-from tests.agent.user_graphs.test_inputs import TALK, TRIP
+from tests.agent.user_graphs.test_inputs import JOKE, TALK, TRIP
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.panel_requests import sends_unanswered
 from tests.e2e.test_accessibility import expect_accessible
@@ -147,6 +147,23 @@ def test_a_graph_without_messages_is_a_form_and_its_outputs(start: Start, visit:
     form.get_by_role("button", name="Run").click()
     expect(page.message('"Bonn 2"')).to_have_count(1)
     assert "Oslo" not in page.answer()
+
+
+@pytest.mark.slow
+def test_a_form_of_a_whole_state_takes_what_is_filled_in_and_tells_of_json(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, JOKE.replace("STATE", "State"))))
+    form = page.tab.get_by_role("form", name="Inputs of the graph")
+    expect(form).to_contain_text("Or send a JSON object as a message.")
+    form.get_by_label("Topic").fill("cats")
+    form.get_by_role("button", name="Run").click()
+    page.wait_for_answer()
+    assert '"about cats"' in page.answer()
+    assert page.messages()[0].text == '{"topic":"cats"}'
+    expect_accessible(page, "the form of a whole state")
+    page.say('{"topic": "dogs"}')
+    assert '"about dogs"' in page.answer()
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ export function InputForm({ form: { fields, has_messages: hasMessages, is_own: i
       "form",
       { className: "graph-inputs", "aria-label": _("Inputs of the graph"), onSubmit },
       h("div", { className: "graph-inputs-fields" }, inputs),
-      run,
+      h("div", { className: "graph-inputs-foot" }, h("p", null, _("Or send a JSON object as a message.")), run),
     );
   const count = fields.filter(({ name }) => texts[name] !== undefined && texts[name] !== "").length;
   return h(

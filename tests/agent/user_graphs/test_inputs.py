@@ -191,6 +191,51 @@ def test_another_answer_of_a_graph_without_messages_begins_before_the_first(tmp_
     play(tmp_path, story, TRIP)
 
 
+JOKE = """
+from dataclasses import dataclass
+from typing import TypedDict
+from langgraph.graph import START, StateGraph
+from pydantic import BaseModel
+
+class State(TypedDict):
+    topic: str
+    joke: str
+
+class Model(BaseModel):
+    topic: str
+    joke: str = ""
+
+@dataclass
+class Data:
+    topic: str
+    joke: str = ""
+
+class Given(TypedDict):
+    topic: str
+
+def node(state):
+    topic = state["topic"] if isinstance(state, dict) else state.topic
+    return {"joke": f"about {topic}"}
+
+graph = StateGraph(STATE).add_node("node", node).add_edge(START, "node").compile()
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "required"),
+    [("State", []), ("Model", ["topic"]), ("Data", ["topic"]), ("State, input_schema=Given", ["topic"])],
+)
+def test_a_form_requires_what_the_graph_requires(state: str, required: list[str], tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        assert [each.name for each in find_form(chat).fields if each.required] == required
+        await chat.say('{"topic": "cats"}')
+        assert '"joke": "about cats"' in chat.said()[-1][2]
+        await chat.say("dogs")
+        assert ('"joke": "about dogs"' in chat.said()[-1][2]) is bool(required)
+
+    play(tmp_path, story, JOKE.replace("STATE", state))
+
+
 def test_inputs_that_a_graph_does_not_need_are_folded(tmp_path: Path) -> None:
     text = TALK.replace("StateGraph(Talk)", "StateGraph(Talk, input_schema=Given)")
     fields = "messages: Annotated[list[AnyMessage], add_messages]\n    days: int"
