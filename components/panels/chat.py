@@ -68,6 +68,7 @@ def build_start_page() -> dict[str, Any]:
         "earlier": False,
         "later": False,
         "run": None,
+        "is_waiting": False,
         "notice": None,
         "rerun": None,
         "candidates": None,
@@ -100,7 +101,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
         turn.operations[-1] if turn.operations else chat_actions.find_notice_operation(services.store, thread_id)
     )
     notice = operations.describe_notice(first_operation)
-    shown_run = {"run": list_rows.describe_run(run), "rerun": _describe_rerun(services, run)}
+    shown_run = {"run": list_rows.describe_run(run), "is_waiting": _is_waiting(run), "rerun": _describe_rerun(services, run)}
     questions = _describe_questions(services, turn.thread, run)
     fields = {"version": version, **questions, "title": turn.thread.title, **shown_run, "notice": notice}
     fields["is_graph"] = _is_of_graph(turn.thread)
@@ -153,11 +154,16 @@ def _read_transcript(
         "later": later,
         "is_graph": _is_of_graph(thread),
         "run": list_rows.describe_run(run),
+        "is_waiting": _is_waiting(run),
         "rerun": None if later else _describe_rerun(services, run),
         "candidates": _describe_candidates(services, thread, several) if several else None,
         "notice": notice,
         "suggestions": _list_suggestions(ThreadSettings.from_thread(thread).graph),
     }
+
+
+def _is_waiting(run: Run | None) -> bool:
+    return run is not None and run.state is RunState.WAITING
 
 
 def _is_of_graph(thread: Thread) -> bool:

@@ -49,6 +49,13 @@ def split(state):
 """
 ).replace('builder.add_edge(START, "node")', 'builder.add_node("ask", ask)\nbuilder.add_conditional_edges(START, split)')
 
+RECORD_SPOKEN = """() => {
+  const region = document.querySelector(".transcript > .visually-hidden[role=status]");
+  window.spoken = [];
+  new MutationObserver(() => window.spoken.push(region.textContent))
+    .observe(region, {childList: true, characterData: true, subtree: true});
+}"""
+
 
 @pytest.mark.slow
 def test_calls_are_changed_and_answered_and_a_message_takes_the_place_of_an_answer(
@@ -165,6 +172,23 @@ def test_a_question_waits_over_a_restart_in_every_tab_and_is_asked_again_after_a
         expect(question(each)).to_have_count(0)
         each.wait_for_answer()
         assert each.answer() == "[{'args': 'not today', 'type': 'response'}]"
+
+
+@pytest.mark.slow
+def test_a_screen_reader_is_told_that_another_question_waits(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, ASKING)))
+    page.send("two")
+    expect(question(page)).to_have_count(2)
+    expect(page.spoken).to_have_text("The answer waits for your approval or reply")
+    page.tab.evaluate(RECORD_SPOKEN)
+    question(page).first.get_by_role("textbox").fill("a")
+    question(page).first.get_by_role("button", name="Answer").click()
+    expect(question(page)).to_have_count(1)
+    expect(page.spoken).to_have_text("The answer waits for your approval or reply")
+    assert "Answer finished" not in page.tab.evaluate("window.spoken")
+    question(page).get_by_role("textbox").fill("b")
+    question(page).get_by_role("button", name="Answer").click()
+    expect(page.spoken).to_have_text("Answer finished")
 
 
 @pytest.mark.slow

@@ -13,10 +13,14 @@ const SPOKEN_STATES = {
   waiting: _("The answer waits for your approval or reply"),
 };
 
+/** @returns {string|null} the state of the run. The data has none of one that waits, and a missed end is told by the data */
+const nameState = (run, isWaiting) =>
+  run === null ? (isWaiting ? "waiting" : null) : run.state === "unknown" ? "running" : run.state;
+
 /** Announce to a screen reader that an answer began, ended or waits, but never its text. */
-export function useSpokenRun(run, announce) {
+export function useSpokenRun(run, isWaiting, announce) {
   const before = useRef(null);
-  const state = run?.state ?? null;
+  const state = nameState(run, isWaiting);
   useEffect(() => {
     if (state === "running") announce(_("Answering…"));
     else if (before.current === "running") announce(SPOKEN_STATES[state] ?? _("Answer finished"));
@@ -25,9 +29,9 @@ export function useSpokenRun(run, announce) {
 }
 
 /** Give notice when an answer ends while the page is hidden, and take it back when the conversation is seen. */
-export function useRunNotice(run, thread, title) {
+export function useRunNotice(run, isWaiting, thread, title) {
   const before = useRef(null);
-  const state = run?.state ?? null;
+  const state = nameState(run, isWaiting);
   useEffect(() => {
     if (thread !== null && before.current === "running" && state !== "running")
       noticeRunEnd({ thread, title, isWaiting: state === "waiting", isOpen: true });

@@ -75,8 +75,8 @@ function Conversation({ id, thread, data, reply, act, editing }) {
   const earlier = data.earlier && isWhole;
   const loadEarlier = useEarlier(earlier, messages[0]?.id, act);
   const scrolling = useScrolling({ firstId: shown[0]?.id, onNearTop: loadEarlier });
-  useSpokenRun(run, announce);
-  useRunNotice(run, thread, data.title);
+  useSpokenRun(run, data.is_waiting, announce);
+  useRunNotice(run, data.is_waiting, thread, data.title);
   const visiting = useVisiting(act);
   const showLatest = useScrollToMessage(data, isWhole, visiting.act, scrolling);
   const stayInPlace = useScrollToChanges(run?.state === "running" ? run.id : null, data.notice,
