@@ -49,7 +49,15 @@ MARKS = {  # by the name of a part of an address
 PATHNAMES = ("/t/<thread>", "/")
 PLACES = ("", "message:<message>", "checkpoint:<checkpoint>", "branch:<branch>")
 QUERY = {
-    **{"q": "heron", "thread": "<thread>", "name": "values", "part": "text", "call": "<run>", "question": "<message>"},
+    **{
+        "q": "heron",
+        "thread": "<thread>",
+        "name": "values",
+        "namespace": "below",
+        "part": "text",
+        "call": "<run>",
+        "question": "<message>",
+    },
     **{"count": "50", "view": "all", "limit": "100", "format": "html"},
 }
 OF_PLACES = ("place", "one", "other")

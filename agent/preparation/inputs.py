@@ -115,7 +115,10 @@ class RunInputs:
         """
         latest = self._runs.get_latest_run(thread_id)
         states = (RunState.WAITING, RunState.INTERRUPTED) if after_crash else (RunState.WAITING,)
-        is_open = latest.state in states if latest is not None else after_undo
+        if latest is None:
+            is_open = after_undo and bool(self._store.list_left_messages(thread_id))
+        else:
+            is_open = latest.state in states
         return self.load_open_calls(thread_id) if is_open else []
 
     def find_undone_calls(self, thread_id: str, calls: Sequence[OpenCall]) -> dict[CallKey, str]:

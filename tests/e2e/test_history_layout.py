@@ -28,7 +28,8 @@ def address_module(code: str) -> str:
 @pytest.fixture(scope="module")
 def tab(browser: Browser) -> Iterator[Page]:
     """An empty page with `layOutHistory` and `findNeighbour`."""
-    places = address_module((MODULES / "places.mjs").read_text())
+    fold = address_module((MODULES.parent / "lib" / "fold.mjs").read_text())
+    places = address_module((MODULES / "places.mjs").read_text().replace("../lib/fold.mjs", fold))
     layout = address_module((MODULES / "layout.mjs").read_text().replace("./places.mjs", places))
     neighbours = address_module((MODULES / "neighbours.mjs").read_text())
     page = browser.new_page()
