@@ -21,7 +21,6 @@ from ..values.model import MAIN, NewMessage, Node
 from ..values.sentence import sentence
 from .message_authors import find_graph_messages, read_for_graph
 from .message_copies import count_equal, duplicate_message
-from .message_loans import MessageLoans
 
 _MAX_KNOWN_MESSAGES = 50_000  # of all conversations
 
@@ -63,7 +62,6 @@ class KnownPaths:
         self._paths: OrderedDict[str, MessagePath] = OrderedDict()
         self._count = 0
         self._lock = threading.Lock()
-        self.loans = MessageLoans()
 
     def get_path(self, thread_id: str) -> MessagePath:
         with self._lock:
@@ -108,18 +106,15 @@ def place_messages(
     old: MessagePath,
     value: Sequence[object],
     run_id: str,
-    loans: MessageLoans,
     *,
-    untouched: int | None = None,
     written_after: StateKey | None = None,
 ) -> MessagePath:
     """Write the messages that neither the former path nor the conversation has at this place. The head is not moved.
 
-    Nobody has changed the messages that were lent with the number `untouched`. Nodes have written the messages in the step
-    after the state `written_after`; None: they are an input. Raises `UnfitMessageError` for a message that JSON cannot carry
-    exactly, or no export.
+    Nodes have written the messages in the step after the state `written_after`; None: they are an input. Raises
+    `UnfitMessageError` for a message that JSON cannot carry exactly, or no export.
     """
-    shared = loans.count_equal(change.thread.id, old.messages, value, untouched)
+    shared = count_equal(old.messages, value)
     messages = [_require_storable(each) for each in value[shared:]]
     path = old.cut_after(shared)
     parent = path.end

@@ -30,7 +30,7 @@ from ..store import Store
 from ..values.errors import UnfitMessageError
 from ..values.graph_state import list_paths, read_kind, unwrap_snapshot
 from . import state_copies, state_removal
-from .channel_values import list_numbers, unwrap_value
+from .channel_values import list_numbers
 from .message_paths import KnownPaths
 from .state_lists import StateQuery
 from .state_puts import OF_ATTEMPT, READ_AS_LATEST, StatePut, StateWriter, check_attempt
@@ -131,9 +131,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
                 return None
             self._writer.applied.forget_step(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
             (found,) = self._reader.make_tuples(connection, [state])
-        lent = unwrap_value(found.checkpoint["channel_values"].get(self._messages))
-        lent_as = self._paths.loans.find_number(state.thread_id, lent) if isinstance(lent, list) else None
-        return note_reading(found, is_latest=not get_checkpoint_id(config), lent_as=lent_as)
+        return note_reading(found, is_latest=not get_checkpoint_id(config))
 
     def read_pending_writes(self, thread_id: str) -> Sequence[PendingWrite]:
         """Return the writes of tasks since the state where a conversation stands. No channel is read for it."""

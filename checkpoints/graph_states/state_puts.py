@@ -29,7 +29,6 @@ from .unseen_messages import check_unseen
 
 _RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
 OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
-LENT_AS = "__waymark_lent__"  # in a config: the number of the loan of messages that the run has
 READ_AS_LATEST = "__waymark_latest__"  # in a config: the id of the state where the run began, if nobody chose it by its id
 
 
@@ -45,7 +44,6 @@ class StatePut:
     begun_at: str | None  # the id of the state where the conversation stood when the run began
     is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
     attempt: tuple[str, int] | None = None  # of a run of Waymark: its id, and the attempt that writes
-    lent_as: int | None = None  # the number of the loan of messages that the run has
 
     @classmethod
     def parse(
@@ -56,8 +54,7 @@ class StatePut:
         merged = dict(get_checkpoint_metadata(config, metadata))
         is_resumed = bool(key.namespace and at.get(_RESUMING))
         begun_at, attempt = at.get(READ_AS_LATEST), at.get(OF_ATTEMPT)
-        parent_id, lent_as = at.get("checkpoint_id"), at.get(LENT_AS)
-        return cls(key, parent_id, checkpoint, merged, new_versions, begun_at, is_resumed, attempt, lent_as)
+        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, begun_at, is_resumed, attempt)
 
     @property
     def is_root(self) -> bool:
@@ -195,14 +192,10 @@ class StateWriter:
         if not isinstance(content, list):
             return None
         paths = [*list_paths({self._channel: parent.body["values"].get(self._channel)})] if parent else []
-        is_input = put.takes_input(parent)
-        untouched = put.lent_as if is_input else None
-        after = _name_parent_key(put) if put.metadata.get("source") == "loop" and not is_input else None
+        after = _name_parent_key(put) if put.metadata.get("source") == "loop" and not put.takes_input(parent) else None
         known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
         try:
-            return place_messages(
-                change, known, content, run_id, self._paths.loans, untouched=untouched, written_after=after
-            )
+            return place_messages(change, known, content, run_id, written_after=after)
         except UnfitMessageError:
             if self._takes_unfit_messages:
                 return None

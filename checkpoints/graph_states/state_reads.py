@@ -20,7 +20,7 @@ from ..values.model import Json
 from .channel_values import list_numbers, read_value
 from .message_copies import duplicate_message
 from .message_paths import KnownPaths
-from .state_puts import LENT_AS, READ_AS_LATEST
+from .state_puts import READ_AS_LATEST
 
 _state, _thread = schema.state.c, schema.thread.c
 _PORTION = 50
@@ -122,7 +122,7 @@ class StateReader:
             ids = [state.checkpoint_id for state in states if state.namespace == namespace]
             found = write_rows.select_writes(connection, thread_id, namespace, ids)
             writes |= {(namespace, checkpoint_id): each for checkpoint_id, each in found.items()}
-        copies: dict[str, BaseMessage] | None = {} if len(states) > 1 else None
+        copies: dict[str, BaseMessage] = {}
         for state in states:
             values = {
                 channel: self._read_channel(connection, state, reference, stored, copies)
@@ -160,7 +160,7 @@ class StateReader:
         """Return the values that a state has of some channels."""
         references = {name: each for name, each in state.body["values"].items() if name in names}
         stored = value_rows.select_values(connection, set(list_value_numbers(references)), state.thread_id)
-        return {name: self._read_channel(connection, state, each, stored, None) for name, each in references.items()}
+        return {name: self._read_channel(connection, state, each, stored, {}) for name, each in references.items()}
 
     def _read_write(self, write: Write) -> PendingWrite:
         return write.task_id, write.channel, self._serde.loads_typed((write.type, write.data))
@@ -171,7 +171,7 @@ class StateReader:
         state: StoredState,
         reference: Reference,
         stored: Mapping[int, tuple[str, bytes]],
-        copies: dict[str, BaseMessage] | None,
+        copies: dict[str, BaseMessage],
     ) -> Any:
         match read_kind(reference):
             case "d":
@@ -179,8 +179,6 @@ class StateReader:
             case "m":
                 ((message_id, length),) = list_paths({"": reference})
                 path = self._paths.load_path(connection, state.thread_id, message_id, length)
-                if copies is None:
-                    return self._paths.loans.lend(state.thread_id, path.messages)
                 for node, message in zip(path.nodes, path.messages, strict=True):
                     if node.id not in copies:
                         copies[node.id] = duplicate_message(message)
@@ -215,11 +213,7 @@ def make_config(state: StoredState, checkpoint_id: str) -> RunnableConfig:
     return {"configurable": at}
 
 
-def note_reading(found: CheckpointTuple, *, is_latest: bool, lent_as: int | None) -> CheckpointTuple:
-    """Note in the config how a state was read: LangGraph hands it back with its writes.
-
-    That is whether it was asked for as the latest, and the number of the loan of its messages.
-    """
+def note_reading(found: CheckpointTuple, *, is_latest: bool) -> CheckpointTuple:
+    """Note in the config whether a state was read as the latest: LangGraph hands it back with its writes."""
     at = found.config["configurable"]
-    noted = {READ_AS_LATEST: at["checkpoint_id"] if is_latest else None, LENT_AS: lent_as}
-    return found._replace(config={"configurable": at | noted})
+    return found._replace(config={"configurable": at | {READ_AS_LATEST: at["checkpoint_id"] if is_latest else None}})
