@@ -33,7 +33,7 @@ from . import state_copies, state_removal
 from .channel_values import list_numbers
 from .message_paths import KnownPaths
 from .state_lists import StateQuery
-from .state_puts import OF_ATTEMPT, READ_AS_LATEST, StatePut, StateWriter, check_attempt
+from .state_puts import OF_ATTEMPT, ReadThreadId, StatePut, StateWriter, check_attempt
 from .state_reads import StateReader, note_reading, select_latest_state, select_listed_state, select_standing_state
 from .unseen_messages import read_unseen_messages
 
@@ -114,7 +114,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
             for position, (channel, value) in enumerate(writes)
         ]
         applied = self._writer.applied
-        is_resumed = at.get(READ_AS_LATEST) == key.checkpoint_id
+        is_resumed = ReadThreadId.find_latest(config) == key.checkpoint_id
         if applied.filter_writes(key, new, is_resumed=is_resumed):
             # The lock of `put`: what comes after the next state is not needed any more.
             with self.store.database.begin_write(key.thread_id) as connection:

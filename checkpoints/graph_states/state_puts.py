@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import sqlalchemy as sa
 from langchain_core.runnables import RunnableConfig
@@ -29,7 +30,28 @@ from .unseen_messages import check_unseen
 
 _RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
 OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
-READ_AS_LATEST = "__waymark_latest__"  # in a config: the id of the state where the run began, if nobody chose it by its id
+
+
+class ReadThreadId(str):
+    """The id of a conversation in the config of a state that was read. To a program it is that id and nothing else.
+
+    LangGraph hands the same object back with what a run writes, so it tells where the run began.
+    """
+
+    checkpoint_id: str
+    is_latest: bool  # nobody chose the state by its id
+
+    @classmethod
+    def note(cls, thread_id: str, checkpoint_id: str, *, is_latest: bool) -> Self:
+        noted = cls(thread_id)
+        noted.checkpoint_id, noted.is_latest = checkpoint_id, is_latest
+        return noted
+
+    @classmethod
+    def find_latest(cls, config: RunnableConfig) -> str | None:
+        """Return the id of the state where a run began, if nobody chose it by its id."""
+        noted = config["configurable"]["thread_id"]
+        return noted.checkpoint_id if isinstance(noted, cls) and noted.is_latest else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +63,7 @@ class StatePut:
     checkpoint: Checkpoint
     metadata: Json
     new_versions: ChannelVersions
-    begun_at: str | None  # the id of the state where the conversation stood when the run began
+    begun: ReadThreadId | None  # where the run began
     is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
     attempt: tuple[str, int] | None = None  # of a run of Waymark: its id, and the attempt that writes
 
@@ -53,8 +75,8 @@ class StatePut:
         key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
         merged = dict(get_checkpoint_metadata(config, metadata))
         is_resumed = bool(key.namespace and at.get(_RESUMING))
-        begun_at, attempt = at.get(READ_AS_LATEST), at.get(OF_ATTEMPT)
-        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, begun_at, is_resumed, attempt)
+        begun = at["thread_id"] if isinstance(at["thread_id"], ReadThreadId) else None
+        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, begun, is_resumed, at.get(OF_ATTEMPT))
 
     @property
     def is_root(self) -> bool:
@@ -71,11 +93,24 @@ class StatePut:
         before, now = parent.body["metadata"], self.metadata
         return (before.get("source"), now.get("source"), now.get("step")) == ("input", "loop", before.get("step", 0) + 1)
 
+    @property
+    def is_first(self) -> bool:
+        """Whether the state follows the one where the run began."""
+        return self.begun is not None and self.begun.checkpoint_id == self.parent_id
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the conversation has to stand at the state before. A run begins a fork at a state that was chosen by its id."""
+        is_chosen = self.begun is not None and not self.begun.is_latest
+        if self.parent_id is None or (is_chosen and self.is_first):
+            return False
+        return self.metadata.get("source") == "loop" or (self.begun is not None and not is_chosen)
+
     def choose_run_id(self, parent: StoredState | None) -> str:
         """Return the id of the run: without one in the metadata, that of its first state."""
         if isinstance(run_id := self.metadata.get("run_id"), str):
             return run_id
-        is_begun = self.metadata.get("source") == "loop" and self.parent_id != self.begun_at
+        is_begun = self.metadata.get("source") == "loop" and not self.is_first
         return parent.run_id if is_begun and parent is not None and parent.run_id else self.key.checkpoint_id
 
 
@@ -235,8 +270,7 @@ def _check_writer(loaded: LoadedThread, put: StatePut, parent: StoredState | Non
         raise RunActiveError(thread.id, str(loaded.active_run_id))
     if thread.deleted or thread.state_id is None:
         return
-    is_continued = put.parent_id is not None and (put.metadata.get("source") == "loop" or put.begun_at)
-    if put.is_first_input or (is_continued and (parent is None or parent.number != thread.state_id)):
+    if put.is_first_input or (put.goes_on and (parent is None or parent.number != thread.state_id)):
         raise StaleWriterError(thread.id)
 
 

@@ -20,7 +20,7 @@ from ..values.model import Json
 from .channel_values import list_numbers, read_value
 from .message_copies import duplicate_message
 from .message_paths import KnownPaths
-from .state_puts import READ_AS_LATEST
+from .state_puts import ReadThreadId
 
 _state, _thread = schema.state.c, schema.thread.c
 _PORTION = 50
@@ -214,6 +214,7 @@ def make_config(state: StoredState, checkpoint_id: str) -> RunnableConfig:
 
 
 def note_reading(found: CheckpointTuple, *, is_latest: bool) -> CheckpointTuple:
-    """Note in the config whether a state was read as the latest: LangGraph hands it back with its writes."""
+    """Note in the config how a state was read."""
     at = found.config["configurable"]
-    return found._replace(config={"configurable": at | {READ_AS_LATEST: at["checkpoint_id"] if is_latest else None}})
+    noted = ReadThreadId.note(at["thread_id"], at["checkpoint_id"], is_latest=is_latest)
+    return found._replace(config={"configurable": at | {"thread_id": noted}})
