@@ -26,6 +26,7 @@ class StateFork:
     path: Path
     nodes: Sequence[Node]  # of the copy, by depth
     _copied: dict[int, StateName] = field(default_factory=dict)  # by the number of the original
+    _roots: set[str] = field(default_factory=set)  # LangGraph's ids of the graph's own states that are copied
     _messages: dict[str, Node] = field(default_factory=dict)  # the copies, by the ids of the originals
 
     def copy_states(self, named: Collection[int]) -> None:
@@ -37,12 +38,11 @@ class StateFork:
         self._map_messages({row.message_id for row in outline if row.message_id})
         choice = choose_states(outline, self._messages.keys(), named)
         placed = {number: self._messages[message_id] for number, message_id in choice.messages.items()}
-        roots: set[str] = set()
         states = state_rows.select_states(connection, self.source.id)
         wanted = [state for state in states if state.number in choice.numbers or state.namespace]
         batch = StateBatch.reserve(connection, len(wanted))
         for state in wanted:
-            self._copy_state(state, placed.get(state.number), roots, batch)
+            self._copy_state(state, placed.get(state.number), choice.numbers, batch)
         batch.write()
         keys = [(each.namespace, each.checkpoint_id) for each in self._copied.values()]
         write_rows.copy_writes(connection, self.source.id, self.transaction.thread.id, keys)
@@ -57,9 +57,9 @@ class StateFork:
         found = thread_rows.select_nodes(self.transaction.connection, message_ids - self._messages.keys())
         self._messages |= {each: self.nodes[node.depth] for each, node in found.items() if node in self.path}
 
-    def _copy_state(self, state: StoredState, message: Node | None, roots: set[str], batch: StateBatch) -> None:
+    def _copy_state(self, state: StoredState, message: Node | None, chosen: Collection[int], batch: StateBatch) -> None:
         body = state.body
-        if state.namespace and body["metadata"].get("parents", {}).get("") not in roots:
+        if state.namespace and not self._is_below(state, chosen):
             return
         named = {each for each, _ in list_paths(body["values"]) if each is not None}
         self._map_messages(named)
@@ -73,7 +73,13 @@ class StateFork:
         split = split_draft(draft, {**body, "values": values})
         self._copied[state.number] = batch.add_state(draft, split.shape, split.write_leaves(split.rest))
         if not state.namespace:
-            roots.add(state.checkpoint_id)
+            self._roots.add(state.checkpoint_id)
+
+    def _is_below(self, state: StoredState, chosen: Collection[int]) -> bool:
+        """Return whether a subgraph's state was reached from a copied one, or by a run that ended with one of these."""
+        if state.body["metadata"].get("parents", {}).get("") in self._roots:
+            return True
+        return state.body["begun_at"] is not None and state_rows.find_run(self.transaction.connection, state)[1] in chosen
 
     def _rename(self, reference: Reference) -> Any:
         match read_kind(reference):

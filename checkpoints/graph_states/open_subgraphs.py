@@ -74,7 +74,7 @@ def select_open_subgraphs(connection: sa.Connection, root: StoredState, *, is_of
     namespaces = connection.scalars(query.limit(MAX_OPEN_SUBGRAPHS)).all()
     newest = {"": root}
     for namespace in sorted(namespaces, key=lambda each: each.count("|")):
-        state = select_state_below(connection, root, namespace, is_of_run=is_of_run)
+        state = select_state_below(connection, root.thread_id, root, namespace, is_of_run=is_of_run)
         if state is not None and _is_in_step(state, newest):
             newest[namespace] = state
     found = [newest[each] for each in namespaces if each in newest]

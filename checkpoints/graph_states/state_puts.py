@@ -201,7 +201,8 @@ class StateWriter:
         is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
         message, key = head if put.is_root else None, put.key
         new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, put.parent_id, run_id, message, is_input)
-        written = insert_state(change.connection, new, _make_body(put, values))
+        body = {**_make_body(put, values), "begun_at": _find_beginning(change, put)}
+        written = insert_state(change.connection, new, body)
         if parent is not None:
             self._forget_inputs(change.connection, put, parent, values)
             self._drop_writes(change.connection, put, is_same_run=parent.run_id == run_id)
@@ -302,6 +303,18 @@ def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
         "metadata": put.metadata,
         "resumed": put.is_resumed,
     }
+
+
+def _find_beginning(change: Transaction, put: StatePut) -> str | None:
+    """Return where the conversation stands ("" before its first state) for a subgraph's state whose graph has none yet.
+
+    With durability "exit", a graph writes its state when its run ends, and a subgraph with a memory as often as it is called.
+    """
+    root_id = put.metadata.get("parents", {}).get("")
+    if put.is_root or root_id is None or state_rows.select_state(change.connection, change.thread.id, "", root_id):
+        return None
+    standing = state_rows.select_numbered_state(change.connection, change.state_id)
+    return standing.checkpoint_id if standing else ""
 
 
 def _find_whole_channels(checkpoint: Checkpoint) -> frozenset[str]:

@@ -42,27 +42,26 @@ def select_standing_state(connection: sa.Connection, thread_id: str) -> StoredSt
 def select_latest_state(connection: sa.Connection, thread_id: str, namespace: str) -> StoredState | None:
     """Return the state that a run in this namespace goes on from."""
     standing = select_standing_state(connection, thread_id)
-    if not namespace or standing is None:
-        return standing if not namespace else None
-    return select_state_below(connection, standing, namespace)
+    return select_state_below(connection, thread_id, standing, namespace) if namespace else standing
 
 
 def select_state_below(
-    connection: sa.Connection, standing: StoredState, namespace: str, *, is_of_run: bool = False
+    connection: sa.Connection, thread_id: str, standing: StoredState | None, namespace: str, *, is_of_run: bool = False
 ) -> StoredState | None:
     """Return the state of a subgraph that a run goes on from at a state of the graph. `is_of_run`: one of the same run."""
-    own = _listed_query.where(_state.thread_id == standing.thread_id, _state.namespace == namespace, _is_listed)
+    run_id = standing.body["metadata"].get("run_id") if standing else None
+    own = _listed_query.where(_state.thread_id == thread_id, _state.namespace == namespace, _is_listed)
     with connection.execute(own.order_by(_state.checkpoint_id.desc())) as rows:
         for row in rows.yield_per(_PORTION):
             state = state_rows.parse_state(row)
-            if is_of_run and state.body["metadata"].get("run_id") != standing.body["metadata"].get("run_id"):
+            if is_of_run and state.body["metadata"].get("run_id") != run_id:
                 continue
             if _is_below(connection, state, standing):
                 return state
     return None
 
 
-def _is_below(connection: sa.Connection, state: StoredState, standing: StoredState) -> bool:
+def _is_below(connection: sa.Connection, state: StoredState, standing: StoredState | None) -> bool:
     """Return whether a subgraph's state was reached from where the conversation stands, and is not of an undone run.
 
     Several runs may have gone on from the graph's own state, each with another answer. Which of them wrote the subgraph's
@@ -70,17 +69,27 @@ def _is_below(connection: sa.Connection, state: StoredState, standing: StoredSta
     """
     root_id = state.body["metadata"].get("parents", {}).get("")
     if root_id is None:
-        return True
+        return standing is not None
     root = state_rows.select_state(connection, state.thread_id, "", root_id)
     if root is None:
-        return False
-    path = state_rows.select_path_start(connection, root.number, standing.number)
+        return _is_of_run_below(connection, state, standing)
+    path = state_rows.select_path_start(connection, root.number, standing.number) if standing else []
     if root.number not in path:
         return False
     following = next((number for number in path if number != root.number), None)
     if state.body["resumed"]:
         return state_rows.find_child(connection, root, state.number) == following
     return following is None or state.number < following
+
+
+def _is_of_run_below(connection: sa.Connection, state: StoredState, standing: StoredState | None) -> bool:
+    """Return the same for a run whose graph writes a state only at its end (durability "exit")."""
+    if state.body["begun_at"] is None:
+        return False
+    _, end = state_rows.find_run(connection, state)
+    if end is not None:
+        return standing is not None and end in state_rows.select_path_start(connection, end, standing.number)
+    return (standing.checkpoint_id if standing else "") == state.body["begun_at"]
 
 
 def select_listed_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:

@@ -187,11 +187,22 @@ def select_path_start(connection: sa.Connection, ancestor: int, number: int) -> 
 
 
 def find_child(connection: sa.Connection, parent: StoredState, after: int) -> int | None:
-    """Return the first state that follows a state, and that was written after another one."""
-    newer = (_state.thread_id == parent.thread_id, _state.namespace == parent.namespace)
-    query = sa.select(sa.func.min(_state.number)).where(*newer, _state.checkpoint_id > parent.checkpoint_id)
-    number: int | None = connection.scalar(query.where(_state.parent == parent.number, _state.number > after))
-    return number
+    """Return the graph's own first state that follows a state, and that was written after another one.
+
+    For a subgraph's state, it is one that follows none.
+    """
+    newer = (_state.thread_id == parent.thread_id, _state.namespace == "", _state.checkpoint_id > parent.checkpoint_id)
+    number = None if parent.namespace else parent.number
+    query = sa.select(sa.func.min(_state.number)).where(*newer, _state.number > after)
+    found: int | None = connection.scalar(query.where(_state.parent.is_not_distinct_from(number)))
+    return found
+
+
+def find_run(connection: sa.Connection, state: StoredState) -> tuple[StoredState | None, int | None]:
+    """Return where a run with durability "exit" began and what it wrote at its end, of a subgraph's state in between."""
+    begun_at = state.body["begun_at"]
+    begun = select_state(connection, state.thread_id, "", begun_at) if begun_at else None
+    return begun, None if begun_at and begun is None else find_child(connection, begun or state, state.number)
 
 
 def place_state(connection: sa.Connection, number: int, message: Node) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..rows import state_rows
+from ..rows.state_rows import StoredState
 from ..storage import schema
 from ..values.graph_state import list_value_numbers
 from ..values.history import Place
@@ -58,9 +59,17 @@ def _find_subgraph_states(connection: sa.Connection, thread_id: str, roots: Coll
     for row in _read_states(connection, _of(thread_id), _state.namespace != ""):
         state = state_rows.parse_state(row)
         root_id = state.body["metadata"].get("parents", {}).get("")
-        if root_id is None or root_id in kept:
+        if root_id is None or root_id in kept or (state.body["begun_at"] is not None and _is_kept(connection, state, roots)):
             found.add(state.number)
     return found
+
+
+def _is_kept(connection: sa.Connection, state: StoredState, roots: Collection[int]) -> bool:
+    """Return the same for a run that wrote its state at its end, or is still to write it."""
+    begun, end = state_rows.find_run(connection, state)
+    if end is None:
+        return begun is not None and begun.number in roots
+    return end in roots
 
 
 def _read_states(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> sa.Result[Any]:

@@ -101,6 +101,9 @@ def split_body(body: Json, row: RowValues) -> SplitBody:
     }
     if body.get("resumed"):
         shape["resumed"] = True
+    if body.get("begun_at") is not None:
+        shape["begun_at"] = True
+        rest.append(body["begun_at"])
     if any(_is_path(reference, row.path) for _, reference in values):
         shape[_NAMES_MESSAGE] = True
     numbers = [step, *numbers]
@@ -123,6 +126,7 @@ def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
     else:
         timestamp, numbers, rest = parse_canonical(leaves.decode())
     step, *numbers = numbers
+    begun_at = rest.pop() if shape.get("begun_at") else None
     values, varying = rest[: len(shape["values"])], rest[len(shape["values"]) :]
     metadata = shape["metadata"] | dict(zip(shape["varying"], varying, strict=True))
     metadata |= {} if step is None else {"step": step}
@@ -141,6 +145,7 @@ def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
         "updated": shape["updated"],
         "metadata": metadata,
         "resumed": shape.get("resumed", False),
+        "begun_at": begun_at,
     }
 
 

@@ -37,6 +37,9 @@ def test_packed_numbers_are_read_again_with_the_bytes_after_them(numbers: list[i
     assert unpack_numbers(pack_numbers(numbers) + rest, len(numbers)) == (numbers, rest)
 
 
+FURTHER = st.fixed_dictionaries({"resumed": st.booleans(), "begun_at": st.none() | st.text(max_size=5)})
+
+
 @given(IDS)
 def test_an_id_is_read_again(identifier: str) -> None:
     assert decode_id(encode_id(identifier)) == identifier
@@ -49,8 +52,8 @@ def test_ids_of_langgraph_take_16_bytes_and_keep_their_order() -> None:
     assert encode_id(str(uuid.UUID(int=5)).upper()) != encode_id(str(uuid.UUID(int=5)).upper() + "x")
 
 
-@given(TIMES, st.dictionaries(st.text(max_size=5), REFERENCES, max_size=3), VERSIONS, VERSIONS, METADATA, st.booleans())
-def test_a_body_is_read_again(time: str, values: Any, versions: Any, seen: Any, metadata: Any, resumed: bool) -> None:
+@given(TIMES, st.dictionaries(st.text(max_size=5), REFERENCES, max_size=3), VERSIONS, VERSIONS, METADATA, FURTHER)
+def test_a_body_is_read_again(time: str, values: Any, versions: Any, seen: Any, metadata: Any, further: Any) -> None:
     body = {
         "v": 4,
         "ts": time,
@@ -59,7 +62,7 @@ def test_a_body_is_read_again(time: str, values: Any, versions: Any, seen: Any, 
         "seen": {"node": seen, "other": {}},
         "updated": None,
         "metadata": metadata,
-        "resumed": resumed,
+        **further,
     }
     for row in (RowValues(str(uuid6()), "run", ("last", 7)), RowValues("no time", "run", None)):
         split = split_body(body, row)
