@@ -15,7 +15,7 @@ from agent.user_graphs.delegated_work import DelegatedWork
 from agent.user_graphs.reporter import Reporter
 from agent.user_graphs.stored_values import find_lost_kinds, require_storable
 from checkpoints import NewMessage, Store
-from checkpoints.graph_states.state_puts import OF_ATTEMPT
+from checkpoints.graph_states.handed_states import OF_ATTEMPT
 from checkpoints.values.graph_state import LOST_KINDS_KEY, is_own_channel
 
 _USUAL_NEW_MESSAGES = 3

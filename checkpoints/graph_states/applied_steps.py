@@ -1,8 +1,9 @@
 """Steps whose state is written: LangGraph may hand over their writes only afterwards, when nobody needs them."""
 
 import threading
-from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..rows.write_rows import StateKey, Write
@@ -28,7 +29,24 @@ class AppliedSteps:
 
     def __init__(self) -> None:
         self._steps: OrderedDict[StateKey, AppliedStep] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._announced: Counter[StateKey] = Counter()
+
+    @contextmanager
+    def announce_writes(self, key: StateKey) -> Iterator[None]:
+        """Let the state after a step wait for writes of the step that are on their way."""
+        with self._lock:
+            self._announced[key] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._announced -= Counter([key])
+                self._lock.notify_all()
+
+    def await_writes(self, key: StateKey) -> None:
+        with self._lock:
+            self._lock.wait_for(lambda: key not in self._announced)
 
     def note_step(self, key: StateKey, step: AppliedStep) -> None:
         """Note the step after a state."""

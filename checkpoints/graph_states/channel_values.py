@@ -20,11 +20,16 @@ def unwrap_value(value: Any) -> Any:
     return value.value if isinstance(value, _DeltaSnapshot) else value
 
 
+def is_inline(value: Any) -> bool:
+    """Return whether a value stands for itself."""
+    return value is None or type(value) in (bool, int, float) or (type(value) is str and len(value) <= _MAX_INLINE_CHARS)
+
+
 def name_value(
     connection: sa.Connection, thread_id: str, serde: SerializerProtocol, old: Reference, value: Any
 ) -> Reference:
     """Return the reference to a value. The part that it shares with the former value is not written again."""
-    if value is None or type(value) in (bool, int, float) or (type(value) is str and len(value) <= _MAX_INLINE_CHARS):
+    if is_inline(value):
         return value
     if type(value) is list:
         items = [Value.of(*serde.dumps_typed(item)) for item in value]

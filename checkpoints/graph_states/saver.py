@@ -31,9 +31,10 @@ from ..values.errors import UnfitMessageError
 from ..values.graph_state import list_paths, read_kind, unwrap_snapshot
 from . import state_copies, state_removal
 from .channel_values import list_numbers
+from .handed_states import OF_ATTEMPT, ReadThreadId, StatePut
 from .message_paths import KnownPaths
 from .state_lists import StateQuery
-from .state_puts import OF_ATTEMPT, ReadThreadId, StatePut, StateWriter, check_attempt
+from .state_puts import StateWriter, check_attempt
 from .state_reads import StateReader, note_reading, select_latest_state, select_listed_state, select_standing_state
 from .unseen_messages import read_unseen_messages
 
@@ -41,7 +42,7 @@ Tuples = Iterator[CheckpointTuple]
 G = TypeVar("G", bound=Any)
 
 
-class WaymarkSaver(BaseCheckpointSaver[int]):
+class WaymarkSaver(BaseCheckpointSaver[Any]):
     """A checkpointer whose threads are conversations of a store.
 
     The messages in the channel `messages` are the conversation's. Where the conversation stands after an undo, a restore or
@@ -87,6 +88,12 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        """Number the versions of channels. States that were copied from LangGraph's savers have texts, which go on."""
+        if not isinstance(current, str):
+            return super().get_next_version(current, channel)
+        return f"{int(current.partition('.')[0]) + 1:032}.{0:016}"
+
     @retry_contended
     def put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
@@ -102,13 +109,19 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         at = {"thread_id": new.key.thread_id, "checkpoint_ns": new.key.namespace, "checkpoint_id": checkpoint["id"]}
         return {"configurable": at}
 
-    @retry_contended
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store the writes of a task, before or after the state that it follows."""
         at = config["configurable"]
         key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), at["checkpoint_id"])
+        with self._writer.applied.announce_writes(key):
+            self._put_writes(config, key, writes, task_id, task_path)
+
+    @retry_contended
+    def _put_writes(
+        self, config: RunnableConfig, key: StateKey, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
         new = [
             Write(task_path, task_id, WRITES_IDX_MAP.get(channel, position), channel, *self.serde.dumps_typed(value))
             for position, (channel, value) in enumerate(writes)
@@ -118,7 +131,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         if applied.filter_writes(key, new, is_resumed=is_resumed):
             # The lock of `put`: what comes after the next state is not needed any more.
             with self.store.database.begin_write(key.thread_id) as connection:
-                if (attempt := at.get(OF_ATTEMPT)) is not None:
+                if (attempt := config["configurable"].get(OF_ATTEMPT)) is not None:
                     check_attempt(thread_rows.load_thread(connection, key.thread_id, include_deleted=True), attempt)
                 needed = applied.filter_writes(key, new, is_resumed=is_resumed)
                 write_rows.insert_writes(connection, key, task_id, needed, is_resumed=is_resumed)
@@ -130,7 +143,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
             if state is None:
                 return None
             self._writer.applied.forget_step(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
-            (found,) = self._reader.make_tuples(connection, [state])
+            (found,) = self._reader.make_tuples(connection, [state], is_latest=not get_checkpoint_id(config))
         return note_reading(found, is_latest=not get_checkpoint_id(config))
 
     def read_pending_writes(self, thread_id: str) -> Sequence[PendingWrite]:

@@ -1,6 +1,6 @@
 """Copies of all states of a conversation."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from langchain_core.runnables import RunnableConfig
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
 
-def copy_states(saver: "BaseCheckpointSaver[int]", database: Database, source_id: str, target_id: str) -> None:
+def copy_states(saver: "BaseCheckpointSaver[Any]", database: Database, source_id: str, target_id: str) -> None:
     """Write the states of a conversation in another one, parents first."""
     source: RunnableConfig = {"configurable": {"thread_id": source_id}}
     states = sorted(saver.list(source), key=lambda each: each.config["configurable"]["checkpoint_id"])

@@ -1,12 +1,9 @@
 """Writing a state: new values of its channels, its place among the states, and where the conversation stands, at once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Self
 
 import sqlalchemy as sa
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, get_checkpoint_metadata
+from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
@@ -17,101 +14,19 @@ from ..rows.state_rows import StoredState
 from ..rows.thread_rows import LoadedThread
 from ..rows.write_rows import StateKey
 from ..store import Store
+from ..values.applied_references import Applied
 from ..values.errors import RunActiveError, RunTakenError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
 from ..values.graph_state import INPUT_CHANNEL, Reference, list_paths, read_kind, unwrap_snapshot
 from ..values.model import Json, Node
 from ..values.operation import Caller
 from .applied_steps import AppliedStep, AppliedSteps
+from .applied_writes import StepNames
 from .channel_values import list_numbers, name_value, unwrap_value
+from .handed_states import StatePut
 from .last_steps import LastStep, LastSteps
 from .message_paths import KnownPaths, MessagePath, place_messages
 from .state_moves import move_to_state
 from .unseen_messages import check_unseen
-
-_RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
-OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
-
-
-class ReadThreadId(str):
-    """The id of a conversation in the config of a state that was read. To a program it is that id and nothing else.
-
-    LangGraph hands the same object back with what a run writes, so it tells where the run began.
-    """
-
-    checkpoint_id: str
-    is_latest: bool  # nobody chose the state by its id
-
-    @classmethod
-    def note(cls, thread_id: str, checkpoint_id: str, *, is_latest: bool) -> Self:
-        noted = cls(thread_id)
-        noted.checkpoint_id, noted.is_latest = checkpoint_id, is_latest
-        return noted
-
-    @classmethod
-    def find_latest(cls, config: RunnableConfig) -> str | None:
-        """Return the id of the state where a run began, if nobody chose it by its id."""
-        noted = config["configurable"]["thread_id"]
-        return noted.checkpoint_id if isinstance(noted, cls) and noted.is_latest else None
-
-
-@dataclass(frozen=True, slots=True)
-class StatePut:
-    """A state as LangGraph hands it over."""
-
-    key: StateKey
-    parent_id: str | None
-    checkpoint: Checkpoint
-    metadata: Json
-    new_versions: ChannelVersions
-    begun: ReadThreadId | None  # where the run began
-    is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
-    attempt: tuple[str, int] | None = None  # of a run of Waymark: its id, and the attempt that writes
-
-    @classmethod
-    def parse(
-        cls, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
-    ) -> "StatePut":
-        at = config["configurable"]
-        key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
-        merged = dict(get_checkpoint_metadata(config, metadata))
-        is_resumed = bool(key.namespace and at.get(_RESUMING))
-        begun = at["thread_id"] if isinstance(at["thread_id"], ReadThreadId) else None
-        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, begun, is_resumed, at.get(OF_ATTEMPT))
-
-    @property
-    def is_root(self) -> bool:
-        return not self.key.namespace
-
-    @property
-    def is_first_input(self) -> bool:
-        return self.parent_id is None and (self.metadata.get("source"), self.metadata.get("step")) == ("input", -1)
-
-    def takes_input(self, parent: StoredState | None) -> bool:
-        """Return whether the step has only put an input into the channels: no node has run."""
-        if parent is None or INPUT_CHANNEL not in parent.body["values"]:  # without that channel, nodes take the input
-            return False
-        before, now = parent.body["metadata"], self.metadata
-        return (before.get("source"), now.get("source"), now.get("step")) == ("input", "loop", before.get("step", 0) + 1)
-
-    @property
-    def is_first(self) -> bool:
-        """Whether the state follows the one where the run began."""
-        return self.begun is not None and self.begun.checkpoint_id == self.parent_id
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the conversation has to stand at the state before. A run begins a fork at a state that was chosen by its id."""
-        is_chosen = self.begun is not None and not self.begun.is_latest
-        if self.parent_id is None or (is_chosen and self.is_first):
-            return False
-        return self.metadata.get("source") == "loop" or (self.begun is not None and not is_chosen)
-
-    def choose_run_id(self, parent: StoredState | None) -> str:
-        """Return the id of the run: without one in the metadata, that of its first state."""
-        if isinstance(run_id := self.metadata.get("run_id"), str):
-            return run_id
-        is_begun = self.metadata.get("source") == "loop" and not self.is_first
-        return parent.run_id if is_begun and parent is not None and parent.run_id else self.key.checkpoint_id
 
 
 class StateWriter:
@@ -126,6 +41,7 @@ class StateWriter:
         self._last_steps = LastSteps()
 
     def write_put(self, serde: SerializerProtocol, put: StatePut) -> None:
+        self.applied.await_writes(_name_parent_key(put))
         try:
             path, step = self._write_at_once(serde, put)
         except BaseException:
@@ -180,6 +96,7 @@ class StateWriter:
         self, change: Transaction, serde: SerializerProtocol, put: StatePut, parent: StoredState | None, run_id: str
     ) -> tuple[MessagePath | None, StoredState]:
         """Write a state. Return its messages, where they are in the tree."""
+        connection, key = change.connection, put.key
         old: Mapping[str, Reference] = parent.body["values"] if parent else {}
         values, path = {}, None
         has_messages = put.is_root and self._channel in put.checkpoint["channel_values"]
@@ -194,33 +111,24 @@ class StateWriter:
                 reference: Reference = ["m", path.end.id if path.end else None, path.length]
             else:
                 before = unwrap_snapshot(old.get(channel))
-                reference = name_value(change.connection, put.key.thread_id, serde, before, content)
+                reference = name_value(connection, key.thread_id, serde, before, content)
             values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
         values |= _inherit_snapshots(put, parent)
+        names = StepNames(connection, key.thread_id, serde, values, self._channel, path.messages if path else ())
+        applied = self._take_step(put, parent, names, is_same_run=parent.run_id == run_id) if parent else []
         head = _find_head(change, values, path, parent)
         is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
-        message, key = head if put.is_root else None, put.key
+        message = head if put.is_root else None
         new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, put.parent_id, run_id, message, is_input)
-        body = {**_make_body(put, values), "begun_at": _find_beginning(change, put)}
-        written = insert_state(change.connection, new, body)
-        if parent is not None:
-            self._forget_inputs(change.connection, put, parent, values)
-            self._drop_writes(change.connection, put, is_same_run=parent.run_id == run_id)
-        return path, written
+        body = {**_make_body(put, values), "begun_at": _find_beginning(change, put), "applied": applied}
+        return path, insert_state(connection, new, body)
 
-    def _drop_writes(self, connection: sa.Connection, put: StatePut, *, is_same_run: bool) -> None:
-        """Drop the writes that the state holds now, also those that come later: until it is written, others wait."""
+    def _take_step(self, put: StatePut, parent: StoredState, names: StepNames, *, is_same_run: bool) -> Applied:
+        """Return the writes that the state holds now, also for those that come later: until it is written, others wait."""
         parent_key, whole = _name_parent_key(put), _find_whole_channels(put.checkpoint)
-        write_rows.delete_applied_writes(connection, parent_key, whole, is_same_run=is_same_run)
+        writes = write_rows.take_applied_writes(names.connection, parent_key, whole, is_same_run=is_same_run)
         self.applied.note_step(parent_key, AppliedStep(whole, is_same_run))
-
-    def _forget_inputs(
-        self, connection: sa.Connection, put: StatePut, parent: StoredState, values: Mapping[str, Reference]
-    ) -> None:
-        """Delete the input of a run once its first step has taken it: the channels hold it now."""
-        taken = parent.body["values"].get(INPUT_CHANNEL)
-        if taken is not None and INPUT_CHANNEL not in values and put.metadata.get("source") == "loop":
-            value_rows.delete_values(connection, list_numbers(taken), put.key.thread_id)
+        return [*_take_input(put, parent, names), *names.name_writes(writes)]
 
     def _place_path(self, change: Transaction, put: StatePut, parent: StoredState | None, run_id: str) -> MessagePath | None:
         """Return the path of the messages' channel, whose new messages are written; None where it is a value like others."""
@@ -236,6 +144,18 @@ class StateWriter:
             if self._takes_unfit_messages:
                 return None
             raise
+
+
+def _take_input(put: StatePut, parent: StoredState, names: StepNames) -> Applied:
+    """Name the input of a run once its first step has taken it, and delete what the channels hold now."""
+    taken = list_numbers(parent.body["values"].get(INPUT_CHANNEL))
+    if len(taken) != 1 or INPUT_CHANNEL in names.values or put.metadata.get("source") != "loop":
+        return []
+    stored = value_rows.select_value(names.connection, taken[0], names.thread_id)
+    found = names.name_input(*stored) if stored else []
+    if found:
+        value_rows.delete_values(names.connection, taken, names.thread_id)
+    return found
 
 
 def _find_head(
@@ -308,7 +228,7 @@ def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
 def _find_beginning(change: Transaction, put: StatePut) -> str | None:
     """Return where the conversation stands ("" before its first state) for a subgraph's state whose graph has none yet.
 
-    With durability "exit", a graph writes its state when its run ends, and a subgraph with a memory as often as it is called.
+    With durability "exit", a graph writes its state at its end, and a subgraph with a memory whenever it is called.
     """
     root_id = put.metadata.get("parents", {}).get("")
     if put.is_root or root_id is None or state_rows.select_state(change.connection, change.thread.id, "", root_id):

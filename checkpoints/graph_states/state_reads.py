@@ -15,12 +15,13 @@ from ..rows.state_rows import StoredState
 from ..rows.write_rows import Write
 from ..storage import schema
 from ..values.errors import DamagedStateError
-from ..values.graph_state import INPUT_CHANNEL, Reference, list_paths, list_value_numbers, read_kind
+from ..values.graph_state import INPUT_CHANNEL, Reference, list_applied_numbers, list_paths, list_value_numbers, read_kind
 from ..values.model import Json
+from .applied_writes import INPUT_PLACE
 from .channel_values import list_numbers, read_value
+from .handed_states import ReadThreadId
 from .message_copies import duplicate_message
 from .message_paths import KnownPaths
-from .state_puts import ReadThreadId
 
 _state, _thread = schema.state.c, schema.thread.c
 _PORTION = 50
@@ -89,7 +90,7 @@ def _is_of_run_below(connection: sa.Connection, state: StoredState, standing: St
     _, end = state_rows.find_run(connection, state)
     if end is not None:
         return standing is not None and end in state_rows.select_path_start(connection, end, standing.number)
-    return (standing.checkpoint_id if standing else "") == state.body["begun_at"]
+    return bool(state.body["begun_at"] == (standing.checkpoint_id if standing else ""))
 
 
 def select_listed_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:
@@ -121,10 +122,23 @@ class StateReader:
         self._serde = serde
         self._paths = paths
 
-    def make_tuples(self, connection: sa.Connection, states: Sequence[StoredState]) -> Iterator[CheckpointTuple]:
-        """Yield states of one thread with their channels. They share messages with one another, and with nobody else."""
-        numbers = {number for state in states for number in list_value_numbers(state.body["values"])}
+    def make_tuples(
+        self, connection: sa.Connection, states: Sequence[StoredState], *, is_latest: bool = False
+    ) -> Iterator[CheckpointTuple]:
+        """Yield states of one thread with their channels. They share messages with one another, and with nobody else.
+
+        The tasks of a state have the writes that the newest step after it has applied, as LangGraph's history shows them.
+        Where the conversation stands, they are still to run.
+        """
         thread_id = states[0].thread_id if states else ""
+        asked = [state for state in states if not is_latest or INPUT_CHANNEL in state.body["values"]]
+        followers = state_rows.select_followers(connection, asked)
+        applied_by = {} if is_latest else _find_applying(followers)
+        for namespace in {state.namespace for state in states if state.number in applied_by}:
+            latest = select_latest_state(connection, thread_id, namespace)
+            applied_by.pop(latest.number if latest else 0, None)
+        numbers = {number for state in states for number in list_value_numbers(state.body["values"])}
+        numbers.update(n for found in followers.values() for each in found for n in list_applied_numbers(each.body))
         stored = value_rows.select_values(connection, numbers, thread_id)
         writes: dict[tuple[str, str], list[Write]] = {}
         for namespace in {state.namespace for state in states}:
@@ -138,7 +152,45 @@ class StateReader:
                 for channel, reference in state.body["values"].items()
                 if not _is_taken_input(channel, reference, stored)
             }
-            yield self._make_tuple(state, values, writes.get((state.namespace, state.checkpoint_id), []))
+            if INPUT_CHANNEL in state.body["values"] and INPUT_CHANNEL not in values:
+                values |= self._read_input(connection, followers.get(state.number, []), stored, copies)
+            written = writes.get((state.namespace, state.checkpoint_id), [])
+            after = applied_by.get(state.number)
+            applied = self._read_applied(connection, after, stored, copies) if after else {}
+            yield self._make_tuple(state, values, self._merge_writes(written, applied))
+
+    def _read_input(
+        self,
+        connection: sa.Connection,
+        followers: Sequence[StoredState],
+        stored: Mapping[int, tuple[str, bytes]],
+        copies: dict[str, BaseMessage],
+    ) -> Json:
+        """Return the input that the first step of a run has taken, where a state after it names it."""
+        found = (self._read_applied(connection, each, stored, copies).get(INPUT_PLACE) for each in followers)
+        return next(({channel: value} for channel, value in filter(None, found)), {})
+
+    def _read_applied(
+        self,
+        connection: sa.Connection,
+        state: StoredState,
+        stored: Mapping[int, tuple[str, bytes]],
+        copies: dict[str, BaseMessage],
+    ) -> dict[tuple[str, str, int], tuple[str, Any]]:
+        """Return the channels and values of the writes that a state has applied."""
+        return {
+            (task_path, task_id, position): (channel, self._read_channel(connection, state, reference, stored, copies))
+            for task_id, task_path, writes in state.body["applied"]
+            for position, channel, reference in writes
+        }
+
+    def _merge_writes(
+        self, writes: Sequence[Write], applied: Mapping[tuple[str, str, int], tuple[str, Any]]
+    ) -> list[PendingWrite]:
+        """Return writes in LangGraph's order. What a later run has written at the state replaces what was applied."""
+        found = {place: (place[1], *each) for place, each in applied.items() if place != INPUT_PLACE}
+        found |= {each.place: self._read_write(each) for each in writes if each.resumed or each.place not in found}
+        return [found[place] for place in sorted(found)]
 
     def read_writes(self, connection: sa.Connection, state: StoredState) -> list[PendingWrite]:
         """Return the writes of tasks since a state, in the order in which LangGraph applies them."""
@@ -192,12 +244,27 @@ class StateReader:
                     if node.id not in copies:
                         copies[node.id] = duplicate_message(message)
                 return [copies[node.id] for node in path.nodes]
+            case "o":
+                fields = reference[1].items()
+                return {name: self._read_channel(connection, state, each, stored, copies) for name, each in fields}
+            case "n":
+                return self._read_named(connection, state, *reference[1:])
         try:
             return read_value(self._serde, reference, stored)
         except KeyError as missing:
             raise DamagedStateError(state.thread_id, f"value {missing}") from missing
 
-    def _make_tuple(self, state: StoredState, values: Json, writes: Sequence[Write]) -> CheckpointTuple:
+    def _read_named(self, connection: sa.Connection, state: StoredState, places: Any, without_ids: int) -> Any:
+        """Return messages of a state by their places, which are negative: from its end."""
+        ((message_id, length),) = list_paths(state.body["values"])
+        messages = self._paths.load_path(connection, state.thread_id, message_id, length).messages
+        runs = places if isinstance(places, list) else [(places, places)]
+        found = [duplicate_message(messages[place]) for first, last in runs for place in range(first, last + 1)]
+        for message in found if without_ids else ():
+            message.id = None
+        return found if isinstance(places, list) else found[0]
+
+    def _make_tuple(self, state: StoredState, values: Json, pending: list[PendingWrite]) -> CheckpointTuple:
         body = state.body
         checkpoint = Checkpoint(
             v=body["v"],
@@ -208,9 +275,14 @@ class StateReader:
             versions_seen=body["seen"],
             updated_channels=body["updated"],
         )
-        pending = [self._read_write(each) for each in writes]
         parent = make_config(state, state.parent_id) if state.parent_id else None
         return CheckpointTuple(make_config(state, state.checkpoint_id), checkpoint, body["metadata"], parent, pending)
+
+
+def _find_applying(followers: Mapping[int, Sequence[StoredState]]) -> dict[int, StoredState]:
+    """Return the newest state after each that has applied its writes: a fork of it has none."""
+    applying = {number: next((each for each in found if each.body["applied"]), None) for number, found in followers.items()}
+    return {number: found for number, found in applying.items() if found is not None}
 
 
 def _is_taken_input(channel: str, reference: Reference, stored: Mapping[int, tuple[str, bytes]]) -> bool:

@@ -198,6 +198,19 @@ def find_child(connection: sa.Connection, parent: StoredState, after: int) -> in
     return found
 
 
+def select_followers(connection: sa.Connection, states: Sequence[StoredState]) -> dict[int, list[StoredState]]:
+    """Return the intact states that follow states of one thread, by their numbers. The newest comes first."""
+    found: dict[int, list[StoredState]] = {}
+    for namespace in {each.namespace for each in states}:
+        some = [each for each in states if each.namespace == namespace]
+        newer = (_state.namespace == namespace, _state.checkpoint_id > min(each.checkpoint_id for each in some))
+        query = STATE_QUERY.where(_state.thread_id == some[0].thread_id, *newer, _state.parent.in_([e.number for e in some]))
+        for row in connection.execute(query.order_by(_state.number.desc())):
+            if is_intact(row):
+                found.setdefault(row.parent, []).append(_parse_intact_state(row))
+    return found
+
+
 def find_run(connection: sa.Connection, state: StoredState) -> tuple[StoredState | None, int | None]:
     """Return where a run with durability "exit" began and what it wrote at its end, of a subgraph's state in between."""
     begun_at = state.body["begun_at"]

@@ -16,6 +16,7 @@ from ..values.errors import DamagedStateError
 
 _value = schema.channel_value.c
 _insert_value = sa.insert(schema.channel_value).returning(_value.number)
+_one_query = sa.select(_value.type, _value.bytes).where(_value.number == sa.bindparam("of_number"))
 _delete_values = sa.delete(schema.channel_value).where(_value.number.in_(sa.bindparam("numbers", expanding=True)))
 
 
@@ -81,6 +82,13 @@ def select_values(connection: sa.Connection, numbers: Collection[int], thread_id
             raise DamagedStateError(thread_id, f"value {row.number}")
         found[row.number] = (row.type, row.bytes)
     return found
+
+
+def select_value(connection: sa.Connection, number: int, thread_id: str) -> tuple[str, bytes] | None:
+    """Return the type and the bytes of a value. The statement is built once: each turn runs it."""
+    with open_values(connection, thread_id):
+        row = connection.execute(_one_query, {"of_number": number}).one_or_none()
+    return (row.type, row.bytes) if row else None
 
 
 def _select_rows(

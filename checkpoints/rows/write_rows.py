@@ -47,13 +47,17 @@ _is_interrupted = sa.exists().where(
 )
 
 _is_of_this_run = sa.and_(sa.bindparam("is_same_run", type_=sa.Boolean), _write.position >= 0, ~_is_interrupted)
-_delete_applied = sa.delete(schema.state_write).where(
-    *_is_of_state,
-    sa.or_(
-        _write.channel.in_(sa.bindparam("whole_channels", expanding=True)),
-        *(_write.channel.startswith(prefix, autoescape=True) for prefix in OWN_PREFIXES),
-    ),
-    sa.or_(_write.resumed, _is_of_this_run),
+_delete_applied = (
+    sa.delete(schema.state_write)
+    .where(
+        *_is_of_state,
+        sa.or_(
+            _write.channel.in_(sa.bindparam("whole_channels", expanding=True)),
+            *(_write.channel.startswith(prefix, autoescape=True) for prefix in OWN_PREFIXES),
+        ),
+        sa.or_(_write.resumed, _is_of_this_run),
+    )
+    .returning(*_COLUMNS)
 )
 
 
@@ -80,6 +84,12 @@ class Write:
     channel: str
     type: str
     data: bytes
+    resumed: bool = False  # by a run that began at the state
+
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """Where LangGraph has the write among those of its step."""
+        return self.task_path, self.task_id, self.position
 
 
 def insert_writes(
@@ -127,9 +137,13 @@ def select_writes(
     """
     found: dict[str, dict[tuple[str, str, int], Write]] = {}
     for row in sorted(_select_rows(connection, thread_id, namespace, checkpoint_ids), key=lambda row: bool(row.resumed)):
-        place = (row.task_path, row.task_id, row.position)
-        found.setdefault(row.checkpoint_id, {})[place] = Write(*place, row.channel, row.type, row.bytes)
+        write = _parse_write(row)
+        found.setdefault(row.checkpoint_id, {})[write.place] = write
     return {checkpoint_id: [write for _, write in sorted(writes.items())] for checkpoint_id, writes in found.items()}
+
+
+def _parse_write(row: Any) -> Write:
+    return Write(row.task_path, row.task_id, row.position, row.channel, row.type, row.bytes, bool(row.resumed))
 
 
 def _select_rows(
@@ -153,13 +167,13 @@ def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, state
         connection.execute(sa.insert(schema.state_write).from_select(list(columns), some))
 
 
-def delete_applied_writes(
+def take_applied_writes(
     connection: sa.Connection, key: StateKey, whole_channels: Collection[str], *, is_same_run: bool
-) -> None:
-    """Delete the writes that the state after this one holds: those to its `whole_channels`, and to LangGraph's own.
+) -> list[Write]:
+    """Delete and return the writes that the state after this one holds: to its `whole_channels`, and to LangGraph's own.
 
     Writes from before an interrupt stay, and after a step that another run has begun: the conversation may come back
     to it, and wait for the same answer again.
     """
     values = {**key.parameters, "whole_channels": list(whole_channels), "is_same_run": is_same_run}
-    connection.execute(_delete_applied, values)
+    return [_parse_write(row) for row in connection.execute(_delete_applied, values)]

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from ..rows import state_rows
 from ..rows.state_rows import StoredState
 from ..storage import schema
-from ..values.graph_state import list_value_numbers
+from ..values.graph_state import list_all_numbers
 from ..values.history import Place
 
 _state, _write, _value = schema.state.c, schema.state_write.c, schema.channel_value.c
@@ -104,7 +104,7 @@ def erase_unnamed_values(connection: sa.Connection) -> None:
     stored = connection.scalars(sa.select(_value.number)).all()  # first: states that are not read may come with later ones
     named: set[int] = set()
     for row in _read_states(connection):
-        named.update(list_value_numbers(state_rows.parse_state(row).body["values"]))
+        named.update(list_all_numbers(state_rows.parse_state(row).body))
     lost = [number for number in stored if number not in named]
     for start in range(0, len(lost), _MAX_NUMBERS):
         portion = lost[start : start + _MAX_NUMBERS]

@@ -8,7 +8,7 @@ from ..rows import state_rows, thread_rows, value_rows
 from ..rows.state_rows import StoredState
 from ..storage import schema
 from ..storage.batches import select_in_batches
-from ..values.graph_state import INPUT_CHANNEL, list_paths, list_value_numbers
+from ..values.graph_state import INPUT_CHANNEL, list_all_numbers, list_paths
 from ..values.operation import Operation
 from .undo_reach import collect_states
 
@@ -49,7 +49,7 @@ def check_states(connection: sa.Connection, thread_id: str, operations: list[Ope
 def _check_names(connection: sa.Connection, state: StoredState) -> Iterator[str]:
     """Check that the values and messages that a state names are there."""
     values = {name: reference for name, reference in state.body["values"].items() if name != INPUT_CHANNEL}
-    numbers = set(list_value_numbers(values))
+    numbers = set(list_all_numbers({**state.body, "values": values}))
     if numbers - {row.number for row in select_in_batches(connection, sa.select(_value.number), _value.number, numbers)}:
         yield f"state {state.checkpoint_id} names values that are not there"
     for message_id, length in list_paths(values):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from .applied_references import join_applied, list_references, split_applied
 from .checkpoint_ids import measure_time, read_time
 from .model import Json, Node
 from .packed_numbers import pack_numbers, unpack_numbers
@@ -26,7 +27,7 @@ _TASKS_CHANNEL = "__pregel_tasks"  # LangGraph's: what was sent to nodes. It sta
 _STARTING_PREFIX = "branch:to:"  # of a channel that is gone once its node has run
 _PREVIOUS_CHANNEL = "__previous__"  # of a function with `@entrypoint`: what it has saved
 ENTRYPOINT_CHANNELS = ("__end__", _PREVIOUS_CHANNEL)  # and what it has returned: values like others
-ReferenceKind = Literal["v", "r", "m", "d"]
+ReferenceKind = Literal["v", "r", "m", "d", "n", "o"]
 _VARYING_METADATA = ("counters_since_delta_snapshot", "run_id")  # others are the same for a whole run
 _OF_THE_ROW = True  # in the metadata: the run's id, which the state's row has already
 _NAMES_MESSAGE = "names_message"
@@ -99,11 +100,7 @@ def split_body(body: Json, row: RowValues) -> SplitBody:
         "metadata": metadata,
         "varying": varying,
     }
-    if body.get("resumed"):
-        shape["resumed"] = True
-    if body.get("begun_at") is not None:
-        shape["begun_at"] = True
-        rest.append(body["begun_at"])
+    _split_notes(body, shape, rest)
     if any(_is_path(reference, row.path) for _, reference in values):
         shape[_NAMES_MESSAGE] = True
     numbers = [step, *numbers]
@@ -113,6 +110,18 @@ def split_body(body: Json, row: RowValues) -> SplitBody:
     top = max(numbers)
     packed = pack_numbers([time, top, *(top - number for number in numbers)])
     return SplitBody(write_compact(shape), packed, rest)
+
+
+def _split_notes(body: Json, shape: Json, rest: list[Any]) -> None:
+    """Add to a shape and the leaves what few states have."""
+    if body.get("resumed"):
+        shape["resumed"] = True
+    if body.get("begun_at") is not None:
+        shape["begun_at"] = True
+        rest.append(body["begun_at"])
+    if body.get("applied"):
+        shape["applied"], leaves = split_applied(body["applied"])
+        rest.append(leaves)
 
 
 def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
@@ -126,6 +135,7 @@ def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
     else:
         timestamp, numbers, rest = parse_canonical(leaves.decode())
     step, *numbers = numbers
+    applied = join_applied(shape["applied"], rest.pop()) if shape.get("applied") else []
     begun_at = rest.pop() if shape.get("begun_at") else None
     values, varying = rest[: len(shape["values"])], rest[len(shape["values"]) :]
     metadata = shape["metadata"] | dict(zip(shape["varying"], varying, strict=True))
@@ -146,6 +156,7 @@ def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
         "metadata": metadata,
         "resumed": shape.get("resumed", False),
         "begun_at": begun_at,
+        "applied": applied,
     }
 
 
@@ -203,13 +214,24 @@ def is_resting(references: Mapping[str, Reference]) -> bool:
     )
 
 
-def list_value_numbers(references: Mapping[str, Reference]) -> Iterator[int]:
+def list_value_numbers(references: Mapping[Any, Reference]) -> Iterator[int]:
     """Yield the numbers of all stored values that a state names."""
     for first, last in list_value_runs(references):
         yield from range(first, last + 1)
 
 
-def list_value_runs(references: Mapping[str, Reference]) -> Iterator[tuple[int, int]]:
+def list_all_numbers(body: Json) -> Iterator[int]:
+    """Yield the numbers of all stored values that a state names, those of the writes that it has applied included."""
+    yield from list_value_numbers(body["values"])
+    yield from list_applied_numbers(body)
+
+
+def list_applied_numbers(body: Json) -> Iterator[int]:
+    """Yield the numbers of all stored values that the writes name which a state has applied."""
+    return list_value_numbers(dict(enumerate(list_references(body["applied"]))))
+
+
+def list_value_runs(references: Mapping[Any, Reference]) -> Iterator[tuple[int, int]]:
     """Yield the first and the last number of each run of stored values that a state names."""
     for reference in map(unwrap_snapshot, references.values()):
         if read_kind(reference) == "v":

@@ -24,7 +24,7 @@ from checkpoints import (
     workers,
 )
 from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.state_puts import OF_ATTEMPT
+from checkpoints.graph_states.handed_states import OF_ATTEMPT
 from checkpoints.rows import run_rows
 from checkpoints.storage.migrations import run_migrations
 from checkpoints.storage.postgresql import WORKER_KEY

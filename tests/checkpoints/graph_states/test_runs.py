@@ -150,7 +150,9 @@ def test_a_write_that_comes_after_the_state_that_holds_it_is_not_stored(saver: W
     saver.put_writes(newest.parent_config, [("notes", ["late"])], "task")
     parent = saver.get_tuple(newest.parent_config)
     assert parent is not None
-    assert parent.pending_writes == []
+    assert "task" not in {task_id for task_id, _, _ in parent.pending_writes or []}
+    with saver.store.database.begin_read() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(schema.state_write)) == 0
 
 
 def test_a_run_at_an_old_state_is_a_fork_and_undo_takes_it_back(saver: WaymarkSaver) -> None:

@@ -373,7 +373,7 @@ def test_states_that_somebody_writes_during_an_erasure_keep_their_values(
     transfer.import_thread(store, documents[1])
     with store.database.begin_write() as connection:
         connection.execute(sa.update(schema.thread).where(schema.thread.c.id == gone).values(owner="bob"))
-    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, state_erasure, "list_value_numbers") as (arrived, released):
+    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, state_erasure, "list_all_numbers") as (arrived, released):
         erased = pool.submit(erase_person, store.database, "bob")
         assert arrived.wait(PATIENCE)
         transfer.import_thread(store, documents[2])

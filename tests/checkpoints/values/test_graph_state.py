@@ -37,7 +37,11 @@ def test_packed_numbers_are_read_again_with_the_bytes_after_them(numbers: list[i
     assert unpack_numbers(pack_numbers(numbers) + rest, len(numbers)) == (numbers, rest)
 
 
-FURTHER = st.fixed_dictionaries({"resumed": st.booleans(), "begun_at": st.none() | st.text(max_size=5)})
+NAMES = REFERENCES | st.sampled_from([None, ["n", [[-2, -1]], 1], ["n", -1, 0], ["o", {"b": ["n", -1, 0], "a": "leaf"}]])
+WRITES = st.lists(st.tuples(st.integers(-4, 9), st.text(max_size=5), NAMES).map(list), max_size=3)
+TASK_IDS = st.uuids().map(str) | st.sampled_from(["", "task", "0" * 22])
+APPLIED = st.lists(st.tuples(TASK_IDS, st.text(max_size=5), WRITES).map(list), max_size=3)
+FURTHER = st.fixed_dictionaries({"resumed": st.booleans(), "begun_at": st.none() | st.text(max_size=5), "applied": APPLIED})
 
 
 @given(IDS)

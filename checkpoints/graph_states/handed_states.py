@@ -1,0 +1,97 @@
+"""States as LangGraph hands them over, and what the saver notes for itself in the configs that LangGraph hands back."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, get_checkpoint_metadata
+
+from ..rows.state_rows import StoredState
+from ..rows.write_rows import StateKey
+from ..values.graph_state import INPUT_CHANNEL
+from ..values.model import Json
+
+_RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
+OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
+
+
+class ReadThreadId(str):
+    """The id of a conversation in the config of a state that was read. To a program it is that id and nothing else.
+
+    LangGraph hands the same object back with what a run writes, so it tells where the run began.
+    """
+
+    checkpoint_id: str
+    is_latest: bool  # nobody chose the state by its id
+
+    @classmethod
+    def note(cls, thread_id: str, checkpoint_id: str, *, is_latest: bool) -> Self:
+        noted = cls(thread_id)
+        noted.checkpoint_id, noted.is_latest = checkpoint_id, is_latest
+        return noted
+
+    @classmethod
+    def find_latest(cls, config: RunnableConfig) -> str | None:
+        """Return the id of the state where a run began, if nobody chose it by its id."""
+        noted = config["configurable"]["thread_id"]
+        return noted.checkpoint_id if isinstance(noted, cls) and noted.is_latest else None
+
+
+@dataclass(frozen=True, slots=True)
+class StatePut:
+    """A state as LangGraph hands it over."""
+
+    key: StateKey
+    parent_id: str | None
+    checkpoint: Checkpoint
+    metadata: Json
+    new_versions: ChannelVersions
+    begun: ReadThreadId | None  # where the run began
+    is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
+    attempt: tuple[str, int] | None = None  # of a run of Waymark: its id, and the attempt that writes
+
+    @classmethod
+    def parse(
+        cls, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> "StatePut":
+        at = config["configurable"]
+        key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
+        merged = dict(get_checkpoint_metadata(config, metadata))
+        is_resumed = bool(key.namespace and at.get(_RESUMING))
+        begun = at["thread_id"] if isinstance(at["thread_id"], ReadThreadId) else None
+        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, begun, is_resumed, at.get(OF_ATTEMPT))
+
+    @property
+    def is_root(self) -> bool:
+        return not self.key.namespace
+
+    @property
+    def is_first_input(self) -> bool:
+        return self.parent_id is None and (self.metadata.get("source"), self.metadata.get("step")) == ("input", -1)
+
+    def takes_input(self, parent: StoredState | None) -> bool:
+        """Return whether the step has only put an input into the channels: no node has run."""
+        if parent is None or INPUT_CHANNEL not in parent.body["values"]:  # without that channel, nodes take the input
+            return False
+        before, now = parent.body["metadata"], self.metadata
+        return (before.get("source"), now.get("source"), now.get("step")) == ("input", "loop", before.get("step", 0) + 1)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the state follows the one where the run began."""
+        return self.begun is not None and self.begun.checkpoint_id == self.parent_id
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the conversation has to stand at the state before. At a state that was chosen by its id, a fork begins."""
+        is_chosen = self.begun is not None and not self.begun.is_latest
+        if self.parent_id is None or (is_chosen and self.is_first):
+            return False
+        return self.metadata.get("source") == "loop" or (self.begun is not None and not is_chosen)
+
+    def choose_run_id(self, parent: StoredState | None) -> str:
+        """Return the id of the run: without one in the metadata, that of its first state."""
+        if isinstance(run_id := self.metadata.get("run_id"), str):
+            return run_id
+        is_begun = self.metadata.get("source") == "loop" and not self.is_first
+        return parent.run_id if is_begun and parent is not None and parent.run_id else self.key.checkpoint_id

@@ -1,0 +1,171 @@
+"""Small programs give on WaymarkSaver what they give on LangGraph's own saver in memory."""
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Send, interrupt
+from typing_extensions import TypedDict
+
+from checkpoints import Store
+from checkpoints.graph_states import WaymarkSaver
+from tests.checkpoints.graph_states.graphs import make_config, make_graph
+
+
+class Log(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    name: str
+
+
+def say(word: str) -> Callable[[Log], Log]:
+    return lambda _: {"log": [word], "name": word * 100}
+
+
+def ask(_: Log) -> Log:
+    return {"log": [str(interrupt("well?"))]}
+
+
+def make_steps(saver: Any) -> Any:
+    return StateGraph(Log).add_sequence([("a", say("a")), ("ask", ask), ("c", say("c"))]).add_edge(START, "a").compile(saver)
+
+
+def nest(saver: Any, memory: bool | None) -> Any:
+    inner = make_steps(memory)
+    return StateGraph(Log).add_sequence([("inner", inner), ("after", say("z"))]).add_edge(START, "inner").compile(saver)
+
+
+def list_history(graph: Any, config: Any) -> list[Any]:
+    """Return all that LangGraph's history tells, with numbers in place of ids."""
+    numbers: dict[str, int] = {}
+    counter = itertools.count()
+
+    def number(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {number(key): number(below) for key, below in value.items()}
+        at_id = isinstance(value, str) and value.count("-") == 4
+        return numbers.setdefault(value, next(counter)) if at_id else value
+
+    return [
+        (
+            state.values,
+            state.next,
+            number(dict(state.config)),
+            number(dict(state.parent_config or {})),
+            state.metadata["source"],
+            [(task.name, task.result, [each.value for each in task.interrupts]) for task in state.tasks],
+        )
+        for state in graph.get_state_history(config)
+    ]
+
+
+def run_values(saver: Any) -> Any:
+    graph = make_graph(saver)
+    for text in ("one", "tool", "forget", "two"):
+        graph.invoke({"messages": [HumanMessage(text, id=text)]}, make_config("t"), durability="sync")
+    values = graph.get_state(make_config("t")).values
+    return [each.text for each in values["messages"]], {name: values[name] for name in ("notes", "files", "count")}
+
+
+def run_history(saver: Any) -> Any:
+    graph = make_steps(saver)
+    graph.invoke({"log": ["in"], "name": "me"}, make_config("t"), durability="sync")
+    graph.invoke(Command(resume="yes"), make_config("t"), durability="sync")
+    graph.update_state(make_config("t"), {"log": ["more"]}, as_node="c")
+    return list_history(graph, make_config("t"))
+
+
+def run_history_of_messages(saver: Any) -> Any:
+    graph = make_graph(saver, lambda state: {"messages": [AIMessage("b", id=f"b{len(state['messages'])}")], "count": 1})
+    for text in ("one", "two"):
+        graph.invoke({"messages": [HumanMessage(text, id=text)]}, make_config("t"), durability="sync")
+    return list_history(graph, make_config("t"))
+
+
+def run_replays(saver: Any) -> Any:
+    graph = make_steps(saver)
+    graph.invoke({"log": ["in"]}, make_config("t"))
+    graph.invoke(Command(resume="yes"), make_config("t"))
+    found = []
+    for state in [*graph.get_state_history(make_config("t"))]:
+        first = graph.invoke(None, state.config)
+        found.append((first.get("log"), graph.invoke(Command(resume="no"), state.config).get("log")))
+    return found, graph.get_state(make_config("t")).values
+
+
+def run_resumed(saver: Any) -> Any:
+    graph = make_steps(saver)
+    graph.invoke({"log": ["in"]}, make_config("t"))
+    chosen = graph.get_state(make_config("t")).config
+    answers = [graph.invoke(Command(resume=word), chosen)["log"] for word in ("yes", "no")]
+    return answers, graph.get_state(make_config("t")).values
+
+
+def run_subgraphs(saver: Any, memory: bool | None) -> Any:
+    graph, config = nest(saver, memory), make_config("t")
+    graph.invoke({"log": ["in"]}, config)
+    at_subgraph = graph.get_state(config, subgraphs=True).tasks[0].state.config
+    replayed = graph.invoke(None, at_subgraph).get("log")
+    return replayed, graph.invoke(Command(resume="yes"), at_subgraph)["log"], graph.get_state(config).values
+
+
+def run_durability(saver: Any, durability: Any) -> Any:
+    graph, config = nest(saver, True), make_config("t")
+    for word in ("yes", "no"):
+        graph.invoke({"log": ["in"]}, config, durability=durability)
+        graph.invoke(Command(resume=word), config, durability=durability)
+    return graph.get_state(config).values
+
+
+def run_sends(saver: Any) -> Any:
+    graph = StateGraph(Log).add_node("work", lambda given: {"log": [given["name"]]})
+    graph = graph.add_conditional_edges(START, lambda _: [Send("work", {"name": name}) for name in "ab"]).compile(saver)
+    graph.invoke({"name": "me"}, make_config("t"), durability="sync")
+    return list_history(graph, make_config("t"))
+
+
+def run_keys(saver: Any) -> Any:
+    graph, config = make_steps(saver), make_config("t")
+    graph.invoke({"log": ["in"]}, config)
+    latest = graph.get_state(config).config
+    configs = [
+        latest,
+        graph.get_state(latest).config,
+        graph.update_state(latest, {"log": ["x"]}),
+        saver.get_tuple(config).config,
+    ]
+    return [(sorted(each["configurable"]), each["configurable"]["thread_id"] == "t") for each in configs]
+
+
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "values": run_values,
+    "history": run_history,
+    "history of messages": run_history_of_messages,
+    "replays": run_replays,
+    "resumed at a chosen state": run_resumed,
+    "subgraphs": lambda saver: run_subgraphs(saver, None),
+    "subgraphs with a memory": lambda saver: run_subgraphs(saver, True),
+    "sends": run_sends,
+    **{f"durability {name}": lambda saver, name=name: run_durability(saver, name) for name in ("sync", "async", "exit")},
+    "keys of the config": run_keys,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_gives_what_it_gives_on_langgraphs_saver(store: Store, program: str) -> None:
+    assert PROGRAMS[program](WaymarkSaver(store)) == PROGRAMS[program](InMemorySaver())
+
+
+def test_an_undone_run_leaves_no_results_where_the_conversation_stands(store: Store) -> None:
+    graph, config = make_steps(WaymarkSaver(store)), make_config("t")
+    graph.invoke({"log": ["in"]}, config)
+    waiting = graph.get_state(config)
+    graph.invoke(Command(resume="yes"), config)
+    assert [task.result for task in graph.get_state(waiting.config).tasks] == [{"log": ["yes"]}]
+    store.undo("t")
+    assert [task.result for task in graph.get_state(waiting.config).tasks] == [None]
+    assert graph.invoke(Command(resume="no"), waiting.config)["log"] == ["in", "a", "no", "c"]
