@@ -16,7 +16,8 @@ from ..storage.database import Database
 from ..values.graph_state import Reference, is_own_channel, is_resting, read_kind, unwrap_snapshot
 from .channel_values import list_numbers, unwrap_value
 from .message_paths import KnownPaths
-from .state_reads import StateReader, iterate_ancestors, select_standing_state, select_state_below
+from .state_reads import StateReader
+from .state_selection import iterate_ancestors, select_standing_state, select_state_below
 
 MAX_OPEN_SUBGRAPHS = 50  # of a step
 _INTERRUPT = "__interrupt__"

@@ -35,7 +35,8 @@ from .handed_states import OF_ATTEMPT, ReadThreadId, StatePut
 from .message_paths import KnownPaths
 from .state_lists import StateQuery
 from .state_puts import StateWriter, check_attempt
-from .state_reads import StateReader, note_reading, select_latest_state, select_listed_state, select_standing_state
+from .state_reads import StateReader, note_reading
+from .state_selection import select_latest_state, select_listed_state, select_standing_state
 from .unseen_messages import read_unseen_messages
 
 Tuples = Iterator[CheckpointTuple]

@@ -12,7 +12,8 @@ from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 from ..rows.state_rows import StoredState
 from ..storage import schema
 from ..storage.database import Database
-from .state_reads import StateReader, select_portion
+from .state_reads import StateReader
+from .state_selection import select_portion
 
 _state = schema.state.c
 

@@ -15,7 +15,7 @@ from ..store import Store
 from ..values.errors import ThreadNotFoundError
 from ..values.graph_state import list_paths
 from ..values.operation import Caller, OperationKind
-from .state_reads import select_latest_state
+from .state_selection import select_latest_state
 
 _state = schema.state.c
 
