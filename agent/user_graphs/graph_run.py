@@ -1,8 +1,9 @@
 """A pass of a user graph on its own loop: its input, its stream, and whether it waits for a person."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
@@ -135,10 +136,14 @@ class _Pass:
         if self.added is not None:
             self.added.note_known((await graph.aget_state(config)).values)
         reader = StreamReader(self.run.reporter, self.run.delegated)
-        options: Any = {"stream_mode": STREAM_MODES, "subgraphs": True, "durability": "sync", "version": "v2"}
+        options: Any = {"stream_mode": STREAM_MODES, "subgraphs": True, "version": "v2"}
         options["context"] = choose_context(graph, self.run.user_graph.definition)
-        async for part in graph.astream(given, config, **options):
-            reader.read_part(part)
+        async with aclosing(cast("AsyncGenerator[Any]", graph.astream(given, config, **options))) as parts:
+            async for part in parts:
+                # With durability="sync", LangGraph fails in subgraphs that are compiled with checkpointer=False.
+                if part["type"] == "tasks" and not part["ns"] and "input" in part["data"]:
+                    await self.saver.wait_for_writes()
+                reader.read_part(part)
         has_answer = self.path.has_answer() if self.channel else bool(self.added and self.added.count)
         stops_between = graph.interrupt_before_nodes or graph.interrupt_after_nodes
         if self.channel and not stops_between:  # LangGraph's answer reads all messages

@@ -26,6 +26,7 @@ from agent.user_graphs.states import StateRecorder
 from checkpoints.values.graph_state import LOST_KINDS_KEY
 
 T = TypeVar("T")
+SCHEDULING_TURNS = 8  # of the loop: more than LangGraph takes to begin a write that it has scheduled
 
 
 class RunSaver(BaseCheckpointSaver[Any]):
@@ -55,6 +56,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
         self._begins_anew = begins_anew
         self._steps: dict[str, StepWrites] = {}  # since the newest state of each namespace
         self._trusted = TrustedRuns(states.recorder.run.id)
+        self._open: set[Future[Any]] = set()  # writes that have begun
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         found = self._find_tuple(config)
@@ -162,24 +164,43 @@ class RunSaver(BaseCheckpointSaver[Any]):
             task_id = f"{run_id}:{step.rests}"
             await asyncio.wrap_future(self._submit(self._states.put_writes(step.config, [(REST_CHANNEL, note)], task_id)))
 
-    def _note_step(self, config: RunnableConfig, checkpoint_id: str) -> None:
+    def _note_step(self, config: RunnableConfig, checkpoint_id: str) -> StepWrites:
+        """Return the step since a state. In subgraphs, a fast task may write before the state is written."""
         at = config["configurable"]
         namespace = at.get("checkpoint_ns", "")
-        place = {"thread_id": at["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
-        self._steps[namespace] = StepWrites({"configurable": place})
+        step = self._steps.get(namespace)
+        if step is None or get_checkpoint_id(step.config) != checkpoint_id:
+            place = {"thread_id": at["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
+            step = self._steps[namespace] = StepWrites({"configurable": place})
+        return step
 
     def _note_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str) -> None:
-        at = config["configurable"]
-        step = self._steps.get(at.get("checkpoint_ns", ""))
-        if step is not None and get_checkpoint_id(step.config) == at["checkpoint_id"]:
-            step.add(task_id, writes)
+        step = self._steps.get(config["configurable"].get("checkpoint_ns", ""))
+        newest_id = get_checkpoint_id(step.config) if step else None
+        checkpoint_id = get_checkpoint_id(config)
+        # Ids of states grow with the time.
+        if checkpoint_id and checkpoint_id >= (newest_id or ""):
+            self._note_step(config, checkpoint_id).add(task_id, writes)
+
+    async def wait_for_writes(self) -> None:
+        """Wait until all writes that LangGraph has scheduled are done. Raises the error of one that failed."""
+        turn = 0
+        while turn < SCHEDULING_TURNS:
+            await asyncio.sleep(0)
+            turn += 1
+            for each in list(self._open):
+                await asyncio.shield(asyncio.wrap_future(each))
+                turn = 0
 
     def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         try:
-            return asyncio.run_coroutine_threadsafe(work, self._pages)
+            write = asyncio.run_coroutine_threadsafe(work, self._pages)
         except RuntimeError:  # the app has closed, and left this run behind
             work.close()
             raise
+        self._open.add(write)
+        write.add_done_callback(self._open.discard)
+        return write
 
 
 def _remove_run(metadata: CheckpointMetadata) -> CheckpointMetadata:

@@ -10,6 +10,7 @@ import pytest
 
 from agent.events import GraphProgress, MessageAdded, RunStarted
 from agent.user_graphs import path
+from agent.user_graphs.states import StateRecorder
 from checkpoints import Caller, Database, Message, NewMessage, RunState, Store, TakesTooLongError
 from checkpoints.interchange import reading, transfer
 from tests.agent.running import Running
@@ -382,3 +383,72 @@ def graph(given, *, previous=None):
         assert '"output": 16' in chat.said()[-1][2]
 
     play(tmp_path, story, text)
+
+
+STATELESS = """
+import sys
+
+
+async def write(state):
+    return {"messages": [AIMessage("from within")]}
+
+
+inner = StateGraph(State).add_node("write", write).add_edge(START, "write").compile(checkpointer=False)
+last = StateGraph(State).add_node("write", lambda state: {"messages": [AIMessage("from within")]})
+last = last.add_edge(START, "write").compile(checkpointer=False)
+
+
+def call(state):
+    return {"messages": last.invoke(state)["messages"][-1:]}
+
+
+async def call_later(state):
+    return {"messages": (await inner.ainvoke(state))["messages"][-1:]}
+
+
+node = """
+
+
+@pytest.mark.parametrize("node", ["inner", "call", "call_later"])
+def test_a_subgraph_without_a_checkpointer_answers(node: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        run = await chat.say("hello")
+        assert run.state is RunState.DONE
+        assert chat.said()[1:] == [("ai", "done", "from within")]
+
+    play(tmp_path, story, one_node(STATELESS + node))
+
+
+ORDER: list[str] = []  # of the steps of a graph, and of their states
+TWO_STEPS = """
+from tests.agent.user_graphs.test_driving import ORDER
+
+
+async def node(state):
+    ORDER.append("first begins")
+    return {"messages": [AIMessage("first")]}
+
+
+async def second(state):
+    ORDER.append("second begins")
+    return {"messages": [AIMessage("second")]}
+"""
+
+
+def test_a_step_begins_once_the_state_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_state = StateRecorder.put_state
+
+    async def put_late(states: StateRecorder, config: Any, checkpoint: Any, *more: Any) -> Any:
+        for _ in range(100):  # turns of the loop, in which a step could begin
+            await asyncio.sleep(0)
+        found = await put_state(states, config, checkpoint, *more)
+        ORDER.append(f"written: {len(checkpoint['channel_values'].get('messages', []))}")
+        return found
+
+    async def story(chat: Running) -> None:
+        await chat.say("hello")
+        assert ORDER[-5:] == ["written: 1", "first begins", "written: 2", "second begins", "written: 3"]
+
+    monkeypatch.setattr(StateRecorder, "put_state", put_late)
+    text = one_node(TWO_STEPS).replace('("node", END)', '("node", "second")')
+    play(tmp_path, story, text.replace("graph = b", 'builder.add_node("second", second)\ngraph = b'))
