@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph.state import CompiledStateGraph
 
 from agent.user_graphs.input_form import list_required
+from agent.user_graphs.interrupts import dump_object
 from agent.user_graphs.opening import AnyGraph
 from checkpoints import StateError
 from checkpoints.values import serde
@@ -80,7 +81,7 @@ def format_output(graph: AnyGraph, values: Any, messages: str | None = None) -> 
 
 
 def _dump_object(value: object) -> Any:
-    return {"type": value.type, "content": value.content} if isinstance(value, BaseMessage) else repr(value)
+    return {"type": value.type, "content": value.content} if isinstance(value, BaseMessage) else dump_object(value)
 
 
 def _describe_fields(fields: dict[str, str]) -> str:

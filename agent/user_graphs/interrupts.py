@@ -75,7 +75,7 @@ async def _require_tasks(
 
 def to_plain(value: Any) -> Any:
     """Return a value as JSON. An object of the author's is shown as Python prints it."""
-    return json.loads(json.dumps(value, default=_dump_object, skipkeys=True))
+    return json.loads(json.dumps(value, default=dump_object, skipkeys=True))
 
 
 def _list_interrupts(value: Any) -> list[Interrupt]:
@@ -88,6 +88,7 @@ def _read_schema(interrupt: Interrupt) -> dict[str, Any] | None:
     return to_plain(schema) if isinstance(schema, dict) else None
 
 
-def _dump_object(value: object) -> Any:
+def dump_object(value: object) -> Any:
+    """Return an object of the author's for JSON: its fields where Pydantic knows them, or as Python prints it."""
     dump = getattr(value, "model_dump", None)  # of pydantic
     return dump(mode="json") if callable(dump) else str(value)

@@ -1,6 +1,7 @@
 """A user graph answers: its messages are the conversation's, and all its channels go where the conversation goes."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from threading import get_ident
@@ -205,6 +206,33 @@ graph = StateGraph(Order).add_node("price", price).add_edge(START, "price").comp
         assert refused.error.startswith("The graph has no field 'plate'. Its fields are dish (string), price (integer).")
         refused = await chat.say("soup")
         assert str(refused.error).startswith("The graph takes a JSON object. Its fields are dish")
+
+    play(tmp_path, story, text)
+
+
+def test_objects_of_pydantic_in_outputs_are_shown_with_their_fields(tmp_path: Path) -> None:
+    text = """
+from typing import TypedDict
+from langgraph.graph import START, StateGraph
+from pydantic import BaseModel
+
+class Dish(BaseModel):
+    name: str
+
+class Menu(TypedDict, total=False):
+    day: str
+    dishes: list[Dish]
+
+def cook(state):
+    return {"dishes": [Dish(name="soup")]}
+
+graph = StateGraph(Menu).add_node("cook", cook).add_edge(START, "cook").compile()
+"""
+
+    async def story(chat: Running) -> None:
+        await chat.say('{"day": "Monday"}')
+        shown = chat.said()[-1][2].removeprefix("```json").removesuffix("```")
+        assert json.loads(shown) == {"day": "Monday", "dishes": [{"name": "soup"}]}
 
     play(tmp_path, story, text)
 
