@@ -1,11 +1,13 @@
 """A runner whose conversations are answered by user graphs, and files that hold them."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.language_models import FakeListChatModel
 
 from agent.run.blocking import BlockingPool
@@ -13,6 +15,7 @@ from agent.user_graphs.catalog import GraphCatalog
 from agent.user_graphs.definitions import GraphDefinition
 from agent.user_graphs.driver import GraphDriver
 from agent.user_graphs.savers import Savers
+from agent.user_graphs.states import StateRecorder
 from checkpoints import Caller, Database, Run, Runs, Store
 from checkpoints.graph_states import WaymarkSaver
 from tests.agent.running import Running, running
@@ -129,6 +132,20 @@ def read_channels(chat: Running) -> dict[str, Any]:
     found = WaymarkSaver(chat.store).get_tuple({"configurable": {"thread_id": chat.thread_id}})
     values = found.checkpoint["channel_values"] if found else {}
     return {name: value for name, value in values.items() if name in ("turns", "notes", "thing")}
+
+
+def delay_states(monkeypatch: pytest.MonkeyPatch, note: Callable[[Mapping[str, Any]], None] = lambda values: None) -> None:
+    """Write each state some turns of the loop later, in which a step could begin. `note` gets its values."""
+    put_state = StateRecorder.put_state
+
+    async def put_late(states: StateRecorder, config: Any, checkpoint: Any, *more: Any) -> Any:
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        found = await put_state(states, config, checkpoint, *more)
+        note(checkpoint["channel_values"])
+        return found
+
+    monkeypatch.setattr(StateRecorder, "put_state", put_late)
 
 
 async def answer(chat: Running, value: Any, question: int = 0) -> Run:

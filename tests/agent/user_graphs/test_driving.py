@@ -11,11 +11,10 @@ import pytest
 
 from agent.events import GraphProgress, MessageAdded, RunStarted
 from agent.user_graphs import path
-from agent.user_graphs.states import StateRecorder
 from checkpoints import Caller, Database, Message, NewMessage, RunState, Store, TakesTooLongError
 from checkpoints.interchange import reading, transfer
 from tests.agent.running import Running
-from tests.agent.user_graphs.running_graphs import AGENT, answer, hosting, one_node, read_channels
+from tests.agent.user_graphs.running_graphs import AGENT, answer, delay_states, hosting, one_node, read_channels
 from tests.agent.user_graphs.stacks import read_identities
 
 Story = Callable[[Running], Awaitable[None]]
@@ -464,19 +463,10 @@ async def second(state):
 
 
 def test_a_step_begins_once_the_state_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_state = StateRecorder.put_state
-
-    async def put_late(states: StateRecorder, config: Any, checkpoint: Any, *more: Any) -> Any:
-        for _ in range(100):  # turns of the loop, in which a step could begin
-            await asyncio.sleep(0)
-        found = await put_state(states, config, checkpoint, *more)
-        ORDER.append(f"written: {len(checkpoint['channel_values'].get('messages', []))}")
-        return found
-
     async def story(chat: Running) -> None:
         await chat.say("hello")
         assert ORDER[-5:] == ["written: 1", "first begins", "written: 2", "second begins", "written: 3"]
 
-    monkeypatch.setattr(StateRecorder, "put_state", put_late)
+    delay_states(monkeypatch, lambda values: ORDER.append(f"written: {len(values.get('messages', []))}"))
     text = one_node(TWO_STEPS).replace('("node", END)', '("node", "second")')
     play(tmp_path, story, text.replace("graph = b", 'builder.add_node("second", second)\ngraph = b'))

@@ -8,7 +8,7 @@ import pytest
 
 from checkpoints import RunState
 from tests.agent.running import Running
-from tests.agent.user_graphs.running_graphs import answer, one_node
+from tests.agent.user_graphs.running_graphs import answer, delay_states, one_node
 from tests.agent.user_graphs.test_driving import play
 
 ASKS_TWICE = (
@@ -17,7 +17,8 @@ ASKS_TWICE = (
 )
 IN_A_SUBGRAPH = (
     ASKS_TWICE.replace("def node", "def deep")
-    + "\n\n\nnode = StateGraph(State).add_node('deep', deep).add_edge(START, 'deep').compile()"
+    + "\n\n\ndef quick(state):\n    return {'thing': 1}\n\n\ndef quicker(state):\n    return {'thing': 2}\n"
+    + "\n\nnode = StateGraph(State).add_sequence([quick, quicker, deep]).add_edge(START, 'quick').compile()"
 )
 NODES_OF_A_SUBGRAPH = (
     "class Deep(State, total=False):\n    said: str\n\n\n"
@@ -51,8 +52,14 @@ def list_asked(chat: Running) -> Sequence[Any]:
     return [each.value for each in chat.runner.list_questions(chat.thread_id)]
 
 
+@pytest.mark.parametrize("is_slow", [False, True])
 @pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
-def test_each_undo_takes_back_one_answer_and_each_redo_brings_one_back(body: str, tmp_path: Path) -> None:
+def test_each_undo_takes_back_one_answer_and_each_redo_brings_one_back(
+    body: str, is_slow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_slow:
+        delay_states(monkeypatch)
+
     async def story(chat: Running) -> None:
         await chat.say("go")
         for each in ("a", "b", "c"):
