@@ -50,6 +50,8 @@ SAID = (
         "The coast it is.",
         "The mountains, then.",
         "A lake.",
+        # A list cuts the long answer off.
+        *("Its water is warm in August, and cold in May.", "Its water is warm in August, and cold i"),
         "A pond.",
         "price",
         "ferry",
