@@ -73,10 +73,10 @@ class PathReader:
             changes = operation_rows.select_operations(connection, thread_id, table.kind.in_(_GO_ON), names_head)
             began = [each for each in changes if tree_rows.find_head_before(each) == head_id]
             groups = {each.undo_group for each in began if each.undo_group is not None}
-            later = (table.grouped.in_(groups), table.version >= min((each.version for each in began), default=0))
-            written = operation_rows.select_operations(connection, thread_id, *later, abridged=True) if groups else []
-            nodes = thread_rows.select_nodes(connection, {each.result for each in written if each.result})
-            places = {(node.segment, node.depth) for node in nodes.values()}
+            message, segment = schema.message.c, schema.segment.c
+            query = sa.select(message.segment, message.depth).join_from(schema.message, schema.segment)
+            written = query.where(segment.thread_id == thread_id, message.run_id.in_(groups))
+            places = {(row.segment, row.depth) for row in connection.execute(written)} if groups else set()
             return [*message_rows.select_messages_at(connection, places).values()]
 
     def count_removal(self, thread_id: str, message_id: str | None) -> Removal:

@@ -7,6 +7,7 @@ import pytest
 
 from agent.events import GraphProgress
 from agent.preparation.requests import NothingToDecideError
+from agent.tools.decisions import UNDONE_CALL_TEXT
 from checkpoints import Caller, Database, RunState
 from tests.agent.running import Running
 from tests.agent.user_graphs.running_graphs import AGENT, answer, decide, hosting, one_node, read_channels
@@ -204,3 +205,14 @@ def test_the_schema_of_an_answer_is_on_disk_and_an_answer_that_does_not_fit_is_a
             assert chat.said() == [("human", "done", "go"), ("ai", "done", "row 7")]
 
     asyncio.run(story())
+
+
+def test_a_call_of_a_graph_that_was_undone_is_told_to_have_had_a_result(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("ask 3")
+        await answer(chat, decide("approve"))
+        chat.store.undo(chat.thread_id)
+        await chat.say("go on")
+        assert [text for kind, _, text in chat.said() if kind == "tool"] == [UNDONE_CALL_TEXT]
+
+    play(tmp_path, story)
