@@ -1,7 +1,7 @@
 """Preparing a run: its beginning on disk, and the material for its first request. Everything here blocks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import AnyMessage
@@ -86,6 +86,8 @@ class RunPreparer:
                 raise FilesRefusedError
             if not graph and request.message is not None and InputsMark.of(request.message):
                 raise InputsRefusedError
+            if graph and request.message is not None:
+                request = replace(request, message=_name_for_graph(request.message, self.store.new_id()))
             waiting_calls = self._load_waiting_calls(request, graph)
             if not is_repeated:
                 self._check_decision(request, waiting_calls)
@@ -178,3 +180,12 @@ class RunPreparer:
         undecided_ids = [each.call["id"] for each in find_undecided_calls(waiting_calls)]
         if request.decision and request.decision.call_id not in undecided_ids and not self.has_begun(request):
             raise NothingToDecideError
+
+
+def _name_for_graph(message: NewMessage, message_id: str) -> NewMessage:
+    """Return a message that has this id for LangGraph as well.
+
+    The states of a graph and of its subgraphs name it by that id, also in a copy of the conversation.
+    """
+    data = {**message.body["data"], "id": message_id}
+    return replace(message, id=message_id, body={**message.body, "data": data})

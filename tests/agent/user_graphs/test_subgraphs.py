@@ -285,6 +285,21 @@ def read_drafts(chat: Running) -> list[tuple[str, str, int]]:
     ]
 
 
+def test_a_fork_into_a_new_conversation_has_each_message_once_after_its_answer(tmp_path: Path) -> None:
+    async def whole() -> None:
+        with FakeOpenAI() as fake:
+            graph = AGENTS.format(address=fake.base_url, key=KEY) + DRAFT
+            async with hosting(tmp_path, graph, database=Database.open_file(tmp_path / "waymark.db")) as chat:
+                await chat.say("go")
+                fork = chat.store.fork_thread(chat.thread_id, chat.path()[-1].id).result
+                asked = chat.runner.list_questions(fork)[0]
+                await chat.runner.resume(fork, {asked.id: "yes"}, caller=Caller())
+                await chat.until(lambda: not chat.runs.list_running_threads())
+                assert [each.langchain.text for each in chat.store.list_messages(fork)] == ["go", echo("draft"), "yes"]
+
+    asyncio.run(whole())
+
+
 def test_a_draft_is_at_its_question_after_a_restart_and_an_undo_and_becomes_a_message_with_the_answer(
     tmp_path: Path,
 ) -> None:
