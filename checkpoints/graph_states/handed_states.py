@@ -69,6 +69,15 @@ class StatePut:
     def is_first_input(self) -> bool:
         return self.parent_id is None and (self.metadata.get("source"), self.metadata.get("step")) == ("input", -1)
 
+    def name_beginning(self, parent: StoredState | None) -> StateKey | None:
+        """Return the key of the state where the run began, if only nodes have written the step.
+
+        The first step may have a person's messages: of a `Command`, or the whole run's with durability "exit".
+        """
+        if parent is None or self.is_first or self.metadata.get("source") != "loop" or self.takes_input(parent):
+            return None
+        return StateKey(self.key.thread_id, self.key.namespace, self.begun.checkpoint_id if self.begun else "")
+
     def takes_input(self, parent: StoredState | None) -> bool:
         """Return whether the step has only put an input into the channels: no node has run."""
         if parent is None or INPUT_CHANNEL not in parent.body["values"]:  # without that channel, nodes take the input

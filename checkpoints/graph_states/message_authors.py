@@ -28,17 +28,17 @@ def read_for_graph(stored: Message) -> BaseMessage:
 
 
 def find_graph_messages(
-    connection: sa.Connection, state: StateKey, nodes: Mapping[str | None, Node], messages: Sequence[BaseMessage]
+    connection: sa.Connection, beginning: StateKey, nodes: Mapping[str | None, Node], messages: Sequence[BaseMessage]
 ) -> Collection[int]:
-    """Return the places of the human messages that nodes wrote in the step after a state, and no person.
+    """Return the places of the human messages that nodes wrote, in a run that began at this state, and no person.
 
     A person's message that a node changed, moved or repeated keeps its author: `nodes` are those of the state's messages by
-    LangGraph's ids. After a question to a person, a human message is the answer.
+    LangGraph's ids. In a run that began at a question to a person, a human message is the answer.
     """
-    if _has_asked(connection, state):
+    if _has_asked(connection, beginning):
         return []
     places = [place for place, each in enumerate(messages) if each.type == "human"]
-    return [place for place in places if not _is_of_person(connection, state.thread_id, nodes, messages[place].id)]
+    return [place for place in places if not _is_of_person(connection, beginning.thread_id, nodes, messages[place].id)]
 
 
 def _has_asked(connection: sa.Connection, state: StateKey) -> bool:

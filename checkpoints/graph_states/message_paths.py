@@ -107,12 +107,12 @@ def place_messages(
     value: Sequence[object],
     run_id: str,
     *,
-    written_after: StateKey | None = None,
+    by_nodes_since: StateKey | None = None,
 ) -> MessagePath:
     """Write the messages that neither the former path nor the conversation has at this place. The head is not moved.
 
-    Nodes have written the messages in the step after the state `written_after`; None: they are an input. Raises
-    `UnfitMessageError` for a message that JSON cannot carry exactly, or no export.
+    Nodes have written the messages, in a run that began at the state `by_nodes_since`; None: they may be a person's.
+    Raises `UnfitMessageError` for a message that JSON cannot carry exactly, or no export.
     """
     shared = count_equal(old.messages, value)
     messages = [_require_storable(each) for each in value[shared:]]
@@ -122,7 +122,7 @@ def place_messages(
         path, parent = _find_standing(change, path, messages)
     messages = messages[len(path.nodes) - shared :]
     try:
-        new = _make_new_messages(change, old, messages, written_after)
+        new = _make_new_messages(change, old, messages, by_nodes_since)
         if excess := next(filter(None, (describe_excess(each.body) for each in new)), None):
             raise UnfitMessageError(excess)
         nodes = change.add_messages(parent, new, run_id=run_id)
@@ -136,13 +136,13 @@ def place_messages(
 
 
 def _make_new_messages(
-    change: Transaction, old: MessagePath, messages: Sequence[BaseMessage], written_after: StateKey | None
+    change: Transaction, old: MessagePath, messages: Sequence[BaseMessage], by_nodes_since: StateKey | None
 ) -> list[NewMessage]:
     bodies = [serde.to_body(message) for message in messages]
     by_graph: Collection[int] = ()
-    if written_after is not None and any(each.type == "human" for each in messages):
+    if by_nodes_since is not None and any(each.type == "human" for each in messages):
         known = {each.id: node for each, node in zip(old.messages, old.nodes, strict=True)}
-        by_graph = find_graph_messages(change.connection, written_after, known, messages)
+        by_graph = find_graph_messages(change.connection, by_nodes_since, known, messages)
     return [NewMessage(mark_as_graphs(each) if n in by_graph else each) for n, each in enumerate(bodies)]
 
 

@@ -136,10 +136,9 @@ class StateWriter:
         if not isinstance(content, list):
             return None
         paths = [*list_paths({self._channel: parent.body["values"].get(self._channel)})] if parent else []
-        after = _name_parent_key(put) if put.metadata.get("source") == "loop" and not put.takes_input(parent) else None
         known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
         try:
-            return place_messages(change, known, content, run_id, written_after=after)
+            return place_messages(change, known, content, run_id, by_nodes_since=put.name_beginning(parent))
         except UnfitMessageError:
             if self._takes_unfit_messages:
                 return None

@@ -1,15 +1,22 @@
-"""A human message that a node wrote is the graph's, and no person's. The graph reads its messages as it wrote them."""
+"""A human message that a node wrote is the graph's, and no person's, where only nodes can have written it. The graph reads its messages as it wrote them."""
 
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, interrupt
 
 from checkpoints import Store
 from checkpoints.graph_states import WaymarkSaver
 from tests.checkpoints.graph_states.graphs import Channels, ask, make_config, make_graph, read_channels
+
+DURABILITIES = ["sync", "async", "exit"]
+
+
+class Interview(MessagesState):
+    said: str
 
 
 def answer(state: Channels) -> Channels:
@@ -57,6 +64,33 @@ def test_what_a_node_writes_of_a_persons_answer_is_the_persons(saver: WaymarkSav
     graph = make_graph(saver, answer)
     ask(graph, "t", "ask")
     graph.invoke(Command(resume="Ada"), make_config("t"))
+    assert list_authors(saver.store) == [("person", "ask"), ("person", "Ada")]
+
+
+@pytest.mark.parametrize("durability", DURABILITIES)
+def test_what_a_person_asks_is_the_persons_however_states_are_written(saver: WaymarkSaver, durability: Any) -> None:
+    graph = make_graph(saver, answer)
+    for question in ["one", "two"]:
+        graph.invoke({"messages": [HumanMessage(question)]}, make_config("t"), durability=durability)
+    assert [who for who, _ in list_authors(saver.store)] == ["person", "agent"] * 2
+
+
+@pytest.mark.parametrize("durability", DURABILITIES)
+def test_what_a_program_adds_with_a_command_is_the_persons(saver: WaymarkSaver, durability: Any) -> None:
+    graph = make_graph(saver, answer)
+    ask(graph, "t", "one")
+    command: Any = Command(update={"messages": [HumanMessage("two")]}, goto="answer")
+    graph.invoke(command, make_config("t"), durability=durability)
+    assert list_authors(saver.store)[2:] == [("person", "two"), ("agent", "Hello.")]
+
+
+@pytest.mark.parametrize("durability", DURABILITIES)
+def test_what_a_later_node_writes_of_a_persons_answer_is_the_persons(saver: WaymarkSaver, durability: Any) -> None:
+    builder = StateGraph(Interview).add_node("ask", lambda _: {"said": interrupt("Your name?")})
+    builder.add_node("note", lambda state: {"messages": [HumanMessage(state["said"])]})
+    graph: Any = builder.add_edge(START, "ask").add_edge("ask", "note").compile(checkpointer=saver)
+    graph.invoke({"messages": [HumanMessage("ask")]}, make_config("t"), durability=durability)
+    graph.invoke(Command(resume="Ada"), make_config("t"), durability=durability)
     assert list_authors(saver.store) == [("person", "ask"), ("person", "Ada")]
 
 
