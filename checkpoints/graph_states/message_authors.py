@@ -23,7 +23,8 @@ def read_for_graph(stored: Message) -> BaseMessage:
     """
     message = stored.langchain
     message.id = message.id or stored.id
-    message.additional_kwargs.pop(BY_GRAPH_KEY, None)
+    if stored.is_by_graph:
+        message.additional_kwargs.pop(BY_GRAPH_KEY)
     return message
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-BY_GRAPH_KEY = "by_graph"
+BY_GRAPH_KEY = "waymark_by_graph"
 
 
 def is_by_graph(body: Mapping[str, Any]) -> bool:

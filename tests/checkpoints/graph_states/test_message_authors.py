@@ -1,4 +1,4 @@
-"""A human message that a node wrote is the graph's, and no person's, where only nodes can have written it. The graph reads its messages as it wrote them."""
+"""A human message that only a node can have written is the graph's. The graph reads its messages as it wrote them."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from langgraph.types import Command, interrupt
 
 from checkpoints import Store
 from checkpoints.graph_states import WaymarkSaver
+from checkpoints.values.graph_author import BY_GRAPH_KEY
 from tests.checkpoints.graph_states.graphs import Channels, ask, make_config, make_graph, read_channels
 
 DURABILITIES = ["sync", "async", "exit"]
@@ -108,6 +109,13 @@ def test_a_summary_stays_the_graphs_when_another_turn_repeats_it(saver: WaymarkS
         ("graph", "Summary."),
         ("graph", "as a text"),
     ]
+
+
+def test_the_graph_keeps_a_key_of_its_own_with_the_name_of_the_mark(saver: WaymarkSaver) -> None:
+    given: Any = [kind("q", additional_kwargs={"by_graph": "yes", BY_GRAPH_KEY: 1}) for kind in (HumanMessage, AIMessage)]
+    make_graph(saver, answer).invoke({"messages": given}, make_config("t"))
+    for reader in (saver, WaymarkSaver(saver.store)):
+        assert read_channels(make_graph(reader, answer), "t")["messages"][:2] == given
 
 
 def test_the_graph_sees_no_mark(saver: WaymarkSaver) -> None:

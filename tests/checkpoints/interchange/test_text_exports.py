@@ -118,5 +118,5 @@ def test_markdown_folds_reasoning_above_its_answer_and_training_data_has_none(st
 
 
 def test_markdown_names_the_graph_that_wrote_a_human_message(store: Store) -> None:
-    thread_id = told(store, HumanMessage("6*7?"), HumanMessage("Summary.", additional_kwargs={"by_graph": True}))
+    thread_id = told(store, HumanMessage("6*7?"), HumanMessage("Summary.", additional_kwargs={"waymark_by_graph": True}))
     assert text_exports.export_markdown(store, thread_id).endswith("## You\n\n6*7?\n\n## Graph\n\nSummary.\n")

@@ -217,7 +217,7 @@ def test_the_policy_allows_the_style_of_the_file_alone(memory_store: Store) -> N
 
 def test_a_human_message_of_a_graph_is_marked_as_its_own(memory_store: Store) -> None:
     thread_id = talked(memory_store, "Question", "Answer")
-    body = serde.to_body(HumanMessage("Summary.", additional_kwargs={"by_graph": True}))
+    body = serde.to_body(HumanMessage("Summary.", additional_kwargs={"waymark_by_graph": True}))
     memory_store.append(thread_id, [NewMessage(body)])
     article = export_html(memory_store, thread_id).partition("Answer</p>")[2]
     assert '<article class="message message-note"' in article

@@ -163,7 +163,7 @@ def test_a_person_who_decides_sees_all_arguments() -> None:
 
 
 def test_a_human_message_of_a_graph_is_a_note_and_nobodys_question() -> None:
-    written = HumanMessage("A *summary*.", additional_kwargs={"by_graph": True})
+    written = HumanMessage("A *summary*.", additional_kwargs={"waymark_by_graph": True})
     asked, view = message_view.describe_messages(path(HumanMessage("sum"), written), MessageExtras(siblings={"m1": ["m1"]}))
     assert (asked["role"], asked["label"]) == ("user", None)
     assert (view["role"], view["label"], view["person"]) == ("note", "written by the graph", "")
