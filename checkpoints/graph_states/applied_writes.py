@@ -1,6 +1,7 @@
 """The writes of a step as the state after it keeps them, for LangGraph's history: what is in the state is only named."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -17,8 +18,8 @@ from ..values.graph_state import INPUT_CHANNEL, Reference, join_runs
 from .channel_values import is_inline, list_numbers
 from .message_copies import count_equal
 
-# A step appends to a list at its end.
-_LAST_ITEMS = 50
+# A step appends to a list at its end. Longer lists are searched for in as many items as they have.
+_MIN_SEARCHED = 50
 _LOST: Any = object()
 INPUT_PLACE = ("", "", 0)  # beside the writes: the path and the id of no task
 
@@ -63,7 +64,8 @@ class StepNames:
             return value
         if channel == self.messages_channel and (places := self._find_messages(value)):
             return places
-        last = list_numbers(self.values.get(channel))[-_LAST_ITEMS:]
+        count = max(_MIN_SEARCHED, len(value) if type(value) is list else 1)
+        last = list_numbers(self.values.get(channel))[-count:]
         numbers = value_rows.select_hashes(self.connection, last, self.thread_id)
         if (whole := numbers.get(value_rows.hash_value(kind, data))) is not None:
             return ["v", whole]
@@ -79,16 +81,26 @@ class StepNames:
         if not given or len(given) < len(listed):
             return None
         without_ids = given[0].id is None
-        places = [next(self._iterate_places(each), None) for each in given]
+        known = self._list_places(max(_MIN_SEARCHED, len(given)), without_ids)
+        places = [next((n for n in known[_name(each, without_ids)] if self._is_at(n, each)), None) for each in given]
         if None in places or any((each.id is None) != without_ids for each in given):
             return None
         named = places[0] if listed is not value else join_runs(place for place in places if place is not None)
         return ["n", named, int(without_ids)]
 
-    def _iterate_places(self, message: BaseMessage) -> Iterator[int]:
-        for place in range(-1, -1 - len(self.messages), -1):
-            known = self.messages[place]
-            if message.id is None:
-                message = message.model_copy(update={"id": known.id}) if message.content == known.content else message
-            if message.id == known.id and count_equal([known], [message]):
-                yield place
+    def _list_places(self, count: int, without_ids: bool) -> Mapping[Any, Sequence[int]]:
+        """Return the places of the last messages by their names."""
+        known: defaultdict[Any, list[int]] = defaultdict(list)
+        for place in range(-1, -1 - min(count, len(self.messages)), -1):
+            known[_name(self.messages[place], without_ids)].append(place)
+        return known
+
+    def _is_at(self, place: int, message: BaseMessage) -> bool:
+        known = self.messages[place]
+        return bool(
+            count_equal([known], [message if message.id is not None else message.model_copy(update={"id": known.id})])
+        )
+
+
+def _name(message: BaseMessage, without_ids: bool) -> Any:
+    return str(message.content) if without_ids else message.id

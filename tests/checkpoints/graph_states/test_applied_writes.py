@@ -1,0 +1,58 @@
+"""The writes of a step are named by the state after it, with work that grows with what was written."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from checkpoints import Store
+from checkpoints.graph_states import WaymarkSaver
+from checkpoints.graph_states.applied_writes import StepNames
+from checkpoints.rows.write_rows import Write
+from checkpoints.storage import schema
+from tests.checkpoints.graph_states.graphs import Channels, make_config, make_graph
+
+SERDE = JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+class Counted(list[BaseMessage]):
+    """Messages that count how often one was looked at."""
+
+    looks = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(place)
+
+
+def name_messages(messages: Sequence[BaseMessage], written: Sequence[BaseMessage]) -> Any:
+    """Return the reference to messages that a task wrote. No database is asked."""
+    connection: Any = None
+    names = StepNames(connection, "t", SERDE, {}, "messages", messages)
+    ((_, _, ((_, _, reference),)),) = names.name_writes(
+        [Write("", "task", 0, "messages", *SERDE.dumps_typed(list(written)))]
+    )
+    return reference
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_a_list_of_all_messages_is_named_with_few_looks_at_each(has_ids: bool) -> None:
+    messages = Counted(HumanMessage(f"Number {n}.", id=f"id-{n}") for n in range(300))
+    written = [each if has_ids else each.model_copy(update={"id": None}) for each in messages]
+    messages.looks = 0
+    assert name_messages(messages, written) == ["n", [[-300, -1]], int(not has_ids)]
+    assert messages.looks <= 5 * 300
+
+
+def test_a_long_list_is_stored_once(store: Store) -> None:
+    notes = [f"note {n} " * 20 for n in range(120)]
+
+    def write(_: Channels) -> Channels:
+        return {"notes": notes}
+
+    make_graph(WaymarkSaver(store), write).invoke({"messages": [HumanMessage("q")]}, make_config("t"))
+    with store.database.begin_read() as connection:
+        assert connection.execute(sa.select(sa.func.count()).select_from(schema.channel_value)).scalar() == len(notes)
