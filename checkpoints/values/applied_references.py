@@ -3,12 +3,13 @@
 `["n", runs, 0]` names messages of this state by their places, which are negative: from its end. `["n", place, 0]` names
 one. A 1 says that they had no ids yet. `["o", {name: reference}]` is an object. All others are references of channels.
 
-Most steps of a graph differ in the ids of tasks and in few values, which are *leaves*. All else is a part of the shape.
+Most steps of a graph differ in the ids of tasks and in few values, which are *leaves*, as are places far from the end. All
+else is a part of the shape.
 """
 
+import itertools
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Sequence
-from itertools import count
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -17,6 +18,7 @@ Reference: TypeAlias = Any  # JSON
 Applied: TypeAlias = Sequence[tuple[str, str, Sequence[tuple[int, str, Reference]]]]
 _LEAF = "leaf"
 _ID_CHARS = 22
+_NEAREST = -4
 
 
 def split_applied(applied: Applied) -> tuple[list[Any], list[Any]]:
@@ -27,7 +29,7 @@ def split_applied(applied: Applied) -> tuple[list[Any], list[Any]]:
         match reference:
             case None:
                 return None
-            case ["n", places, without_ids]:
+            case ["n", places, without_ids] if _is_near(places):
                 leaves.append(without_ids)
                 return ["n", places]
             case ["o", fields]:
@@ -44,7 +46,7 @@ def split_applied(applied: Applied) -> tuple[list[Any], list[Any]]:
 
 def join_applied(names: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """Return applied writes of names and leaves. Raises `IndexError` if they do not fit."""
-    place = count()
+    place = itertools.count()
 
     def join(name: Any) -> Reference:
         match name:
@@ -76,6 +78,11 @@ def list_references(applied: Applied) -> Iterator[Reference]:
     for _, _, writes in applied:
         for _, _, reference in writes:
             yield from list_below(reference)
+
+
+def _is_near(places: Any) -> bool:
+    """Return whether places are few near the end. Others grow with the list: each would make a shape of its own."""
+    return all(place >= _NEAREST for place in (itertools.chain(*places) if isinstance(places, list) else [places]))
 
 
 def _shorten_id(task_id: str) -> str:

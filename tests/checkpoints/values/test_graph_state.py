@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.checkpoint.base.id import uuid6
 
+from checkpoints.values.applied_references import split_applied
 from checkpoints.values.checkpoint_ids import decode_id, encode_id
 from checkpoints.values.graph_state import RowValues, join_body, split_body
 from checkpoints.values.packed_numbers import pack_numbers, unpack_numbers
@@ -37,7 +38,9 @@ def test_packed_numbers_are_read_again_with_the_bytes_after_them(numbers: list[i
     assert unpack_numbers(pack_numbers(numbers) + rest, len(numbers)) == (numbers, rest)
 
 
-NAMES = REFERENCES | st.sampled_from([None, ["n", [[-2, -1]], 1], ["n", -1, 0], ["o", {"b": ["n", -1, 0], "a": "leaf"}]])
+NAMES = REFERENCES | st.sampled_from(
+    [None, ["n", [[-2, -1]], 1], ["n", -1, 0], ["n", [[-90, -1]], 0], ["o", {"b": ["n", -1, 0], "a": "leaf"}]]
+)
 WRITES = st.lists(st.tuples(st.integers(-4, 9), st.text(max_size=5), NAMES).map(list), max_size=3)
 TASK_IDS = st.uuids().map(str) | st.sampled_from(["", "task", "0" * 22])
 APPLIED = st.lists(st.tuples(TASK_IDS, st.text(max_size=5), WRITES).map(list), max_size=3)
@@ -73,6 +76,14 @@ def test_a_body_is_read_again(time: str, values: Any, versions: Any, seen: Any, 
         found = join_body(split.shape, split.write_leaves(split.rest), row)
         expected = body | {"metadata": {name: each for name, each in metadata.items() if (name, each) != ("step", None)}}
         assert found == expected
+
+
+def test_lists_of_all_messages_have_one_shape_and_a_usual_message_takes_no_more_leaves() -> None:
+    def split(places: Any) -> Any:
+        return split_applied([["", "task", [[0, "messages", ["n", places, 0]]]]])
+
+    assert split([[-20, -1]])[0] == split([[-22, -1]])[0] == split([[-40, -30], [-1, -1]])[0]
+    assert [split(places)[1][1:] for places in (-1, [[-1, -1]], [[-2, -1]])] == [[0]] * 3
 
 
 def test_the_leaves_of_a_usual_state_take_30_bytes() -> None:
