@@ -128,7 +128,7 @@ class StateWriter:
         parent_key, whole = _name_parent_key(put), _find_whole_channels(put.checkpoint)
         writes = write_rows.take_applied_writes(names.connection, parent_key, whole, is_same_run=is_same_run)
         self.applied.note_step(parent_key, AppliedStep(whole, is_same_run))
-        return [*_take_input(put, parent, names), *names.name_writes(writes)]
+        return [*_name_taken_input(put, parent, names), *names.name_writes(writes)]
 
     def _place_path(self, change: Transaction, put: StatePut, parent: StoredState | None, run_id: str) -> MessagePath | None:
         """Return the path of the messages' channel, whose new messages are written; None where it is a value like others."""
@@ -145,7 +145,7 @@ class StateWriter:
             raise
 
 
-def _take_input(put: StatePut, parent: StoredState, names: StepNames) -> Applied:
+def _name_taken_input(put: StatePut, parent: StoredState, names: StepNames) -> Applied:
     """Name the input of a run once its first step has taken it, and delete what the channels hold now."""
     taken = list_numbers(parent.body["values"].get(INPUT_CHANNEL))
     if len(taken) != 1 or INPUT_CHANNEL in names.values or put.metadata.get("source") != "loop":

@@ -18,9 +18,8 @@ from .packed_numbers import pack_numbers, unpack_numbers
 from .serde import parse_canonical
 
 Reference = Any  # JSON: see above
-LOST_KINDS_KEY = (
-    "waymark_lost_kinds"  # in the metadata of a state: kinds that LangGraph's serializer does not keep, by channel
-)
+# In the metadata of a state: kinds that LangGraph's serializer does not keep, by channel.
+LOST_KINDS_KEY = "waymark_lost_kinds"
 INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first step has taken it
 OWN_PREFIXES = ("__", "branch:", "join:")  # of LangGraph's channels, which tell it what to run next
 _TASKS_CHANNEL = "__pregel_tasks"  # LangGraph's: what was sent to nodes. It stays, empty, once they have it
