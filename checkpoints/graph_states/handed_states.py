@@ -74,7 +74,7 @@ class StatePut:
 
         The first step may have a person's messages: of a `Command`, or the whole run's with durability "exit".
         """
-        if parent is None or self.is_first or self.metadata.get("source") != "loop" or self.takes_input(parent):
+        if parent is None or self.is_first or not self._is_step_after(parent) or self.takes_input(parent):
             return None
         return StateKey(self.key.thread_id, self.key.namespace, self.begun.checkpoint_id if self.begun else "")
 
@@ -82,8 +82,11 @@ class StatePut:
         """Return whether the step has only put an input into the channels: no node has run."""
         if parent is None or INPUT_CHANNEL not in parent.body["values"]:  # without that channel, nodes take the input
             return False
-        before, now = parent.body["metadata"], self.metadata
-        return (before.get("source"), now.get("source"), now.get("step")) == ("input", "loop", before.get("step", 0) + 1)
+        return parent.body["metadata"].get("source") == "input" and self._is_step_after(parent)
+
+    def _is_step_after(self, parent: StoredState) -> bool:
+        step = parent.body["metadata"].get("step", 0)
+        return (self.metadata.get("source"), self.metadata.get("step")) == ("loop", step + 1)
 
     @property
     def is_first(self) -> bool:

@@ -40,9 +40,9 @@ def saver(store: Store) -> WaymarkSaver:
     return WaymarkSaver(store)
 
 
-def list_authors(store: Store) -> list[tuple[str, str]]:
+def list_authors(store: Store, thread_id: str = "t") -> list[tuple[str, str]]:
     authors = {"ai": "agent", "human": "person"}
-    found = store.list_messages("t")
+    found = store.list_messages(thread_id)
     return [("graph" if each.is_by_graph else authors[each.type], str(each.langchain.text)) for each in found]
 
 
@@ -73,7 +73,9 @@ def test_what_a_person_asks_is_the_persons_however_states_are_written(saver: Way
     graph = make_graph(saver, answer)
     for question in ["one", "two"]:
         graph.invoke({"messages": [HumanMessage(question)]}, make_config("t"), durability=durability)
-    assert [who for who, _ in list_authors(saver.store)] == ["person", "agent"] * 2
+    saver.copy_thread("t", "copy")
+    for thread_id in ("t", "copy"):
+        assert [who for who, _ in list_authors(saver.store, thread_id)] == ["person", "agent"] * 2
 
 
 @pytest.mark.parametrize("durability", DURABILITIES)
