@@ -114,8 +114,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store the writes of a task, before or after the state that it follows."""
-        at = config["configurable"]
-        key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), at["checkpoint_id"])
+        key = _name_key(config)
         with self._writer.applied.announce_writes(key):
             self._put_writes(config, key, writes, task_id, task_path)
 
@@ -236,7 +235,9 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
+        # The next state may have a thread before these writes have.
+        with self._writer.applied.announce_writes(_name_key(config)):
+            await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return await asyncio.to_thread(self.get_tuple, config)
@@ -269,6 +270,11 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
+
+
+def _name_key(config: RunnableConfig) -> StateKey:
+    at = config["configurable"]
+    return StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), at["checkpoint_id"])
 
 
 def _select_state(connection: sa.Connection, config: RunnableConfig) -> StoredState | None:

@@ -1,11 +1,15 @@
 """The writes of a step are named by the state after it, with work that grows with what was written."""
 
+import asyncio
+import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
 from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.checkpoint.base import Checkpoint
+from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from checkpoints import Store
@@ -56,3 +60,30 @@ def test_a_long_list_is_stored_once(store: Store) -> None:
     make_graph(WaymarkSaver(store), write).invoke({"messages": [HumanMessage("q")]}, make_config("t"))
     with store.database.begin_read() as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(schema.channel_value)).scalar() == len(notes)
+
+
+def test_a_state_waits_for_writes_whose_thread_has_not_begun(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    saver, is_awaited = WaymarkSaver(store), threading.Event()
+    await_writes, put_writes = saver._writer.applied.await_writes, saver.put_writes
+
+    def note_waiting(key: Any) -> None:
+        is_awaited.set()
+        await_writes(key)
+
+    def put_late(*args: Any) -> None:
+        is_awaited.wait(timeout=10)
+        put_writes(*args)
+
+    async def take_step() -> None:
+        step = next(saver.list(make_config("t"), limit=1))
+        new = {**step.checkpoint, "id": str(uuid6()), "channel_values": {"notes": ["new"]}, "channel_versions": {"notes": 9}}
+        writes = saver.aput_writes(step.config, [("notes", ["new"])], "task")
+        metadata: Any = {"source": "loop", "step": 9}
+        await asyncio.gather(writes, saver.aput(step.config, cast("Checkpoint", new), metadata, {"notes": 9}))
+
+    make_graph(saver).invoke({"messages": [HumanMessage("q")]}, make_config("t"))
+    monkeypatch.setattr(saver._writer.applied, "await_writes", note_waiting)
+    monkeypatch.setattr(saver, "put_writes", put_late)
+    asyncio.run(take_step())
+    _, before = saver.list(make_config("t"), limit=2)
+    assert before.pending_writes == [("task", "notes", ["new"])]
