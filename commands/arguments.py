@@ -25,8 +25,12 @@ def parse_arguments(arguments: list[str]) -> Arguments:
     importing = commands.add_parser("import", help="make a conversation from an exported file")
     importing.add_argument("file", type=Path)
     whither = importing.add_mutually_exclusive_group()
-    whither.add_argument("--into", metavar="THREAD", help="add it to this conversation instead of making a new one")
-    whither.add_argument("--graph", metavar="NAME", help="a graph of the settings that answers it, in place of the file's")
+    whither.add_argument(
+        "--into", type=_decode_word, metavar="THREAD", help="add it to this conversation instead of making a new one"
+    )
+    whither.add_argument(
+        "--graph", type=_decode_word, metavar="NAME", help="a graph of the settings that answers it, in place of the file's"
+    )
     commands.add_parser("verify", help="check every message, chain, head and count; also while serving")
     commands.add_parser("reindex", help="make the search's index again, if `verify` says so")
     saving = commands.add_parser("backup", help="write a whole copy of the database; also while serving")
@@ -45,7 +49,9 @@ def parse_arguments(arguments: list[str]) -> Arguments:
 
 def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("thread", nargs="?", metavar="THREAD", help="the end of the conversation's address, after /t/")
+    which.add_argument(
+        "thread", type=_decode_word, nargs="?", metavar="THREAD", help="the end of the conversation's address, after /t/"
+    )
     which.add_argument("--all", action="store_true", help="every conversation, each into a file of its own")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE|FOLDER", help="where to; one goes to the output without")
     form = parser.add_mutually_exclusive_group()
@@ -59,7 +65,7 @@ def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _decode_word(argument: str) -> str:
-    """Return an argument as UTF-8, if it is: a word that the locale misreads would not be left out."""
+    """Return an argument as UTF-8, if it is: the locale may misread a word to leave out, a name and an id."""
     try:
         return os.fsencode(argument).decode()
     except UnicodeDecodeError:
@@ -68,7 +74,11 @@ def _decode_word(argument: str) -> str:
 
 def _add_invite_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "person", nargs="?", metavar="NAME", help="a known person, who chooses a new password; else a new one"
+        "person",
+        type=_decode_word,
+        nargs="?",
+        metavar="NAME",
+        help="a known person, who chooses a new password; else a new one",
     )
     parser.add_argument("--role", choices=ROLE_NAMES, default="member", help="of a new person; a reader changes nothing")
     parser.add_argument("--days", type=int, default=7, help="until the link ends")
@@ -76,8 +86,10 @@ def _add_invite_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("thread", nargs="?", metavar="THREAD", help="a conversation, also one that is deleted")
-    which.add_argument("--person", metavar="NAME", help="a person, and all that is theirs")
+    which.add_argument(
+        "thread", type=_decode_word, nargs="?", metavar="THREAD", help="a conversation, also one that is deleted"
+    )
+    which.add_argument("--person", type=_decode_word, metavar="NAME", help="a person, and all that is theirs")
     which.add_argument("--unreachable", action="store_true", help="what no branch, no checkpoint and no undo can reach")
     parser.add_argument("--forget-undo", action="store_true", help="and what only undo could reach, deleted ones among it")
     parser.add_argument(

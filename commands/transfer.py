@@ -61,9 +61,9 @@ def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) 
             if made.exceeded_limit:
                 line.clear()
             _warn_of_limit(thread.id, made)
-            _write_new_file(
-                arguments.output / build_file_name(options.redact_title(thread.title), ending, thread.id), made.text
-            )
+            name = build_file_name(options.redact_title(thread.title), ending, thread.id)
+            # As UTF-8: the locale may have no such letters.
+            _write_new_file(os.path.join(os.fsencode(arguments.output), name.encode()), made.text)
         except StateError as error:
             line.clear()
             outcome = print_refusal(f"{thread.title} ({thread.id}): {error}")
@@ -92,12 +92,12 @@ def _warn_of_limit(thread_id: str, made: Export) -> None:
         print_line(f"The export of {thread_id} cannot be imported again. {made.exceeded_limit}", sys.stderr)
 
 
-def _write_new_file(path: Path, text: str) -> None:
+def _write_new_file(path: Path | bytes, text: str) -> None:
     """Write a new file that only its owner can read."""
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError as error:
-        raise CommandRefusedError(f"{path} is there already; nothing was overwritten.") from error
+        raise CommandRefusedError(f"{os.fsdecode(path)} is there already; nothing was overwritten.") from error
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
 

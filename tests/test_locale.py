@@ -1,6 +1,7 @@
 """Files are UTF-8 in every locale: what Waymark reads, what it sends to browsers and models, and what commands write."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from checkpoints import Database, Store
+from checkpoints.rows import thread_rows
 from tests.app_process import ROOT, read_environment
 from tests.checkpoints.conversations import talked
 from tests.test_sizes import list_modules
@@ -63,12 +65,19 @@ def test_settings_and_instructions_are_read_as_utf_8_in_any_locale(locale: dict[
 def test_a_command_writes_utf_8_and_leaves_out_a_word_in_any_locale(locale: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     with closing(Database.open_file(tmp_path / "data" / "waymark.db")) as database:
-        thread_id = talked(Store(database), "Grüße → 你好")
+        store = Store(database)
+        thread_id = talked(store, "Grüße → 你好")
+        store.rename_thread(thread_id, "Köln 你好")
+        with database.begin_write() as connection:
+            thread_rows.insert_thread(connection, store.prepare_thread("Talk", thread_id="ünï"), store.now())
     command = str(ROOT / "app.py"), "export", thread_id, "--markdown"
     assert "Grüße → 你好" in run(locale, tmp_path, *command).decode()
     redacted = run(locale, tmp_path, *command, "--redact", "Grüße".encode()).decode()
     assert "Grüße" not in redacted
     assert "→ 你好" in redacted
+    run(locale, tmp_path, str(ROOT / "app.py"), "export", "--all", "-o", "out")
+    assert f"Köln-你好-{thread_id}.json".encode() in {path.name for path in os.scandir(os.fsencode(tmp_path / "out"))}
+    assert "Talk" in run(locale, tmp_path, str(ROOT / "app.py"), "export", "ünï".encode()).decode()
 
 
 def is_text_call(call: ast.Call) -> bool:
