@@ -74,6 +74,8 @@ def test_a_text_that_is_no_command_is_sent(shared_openai_server: Server, visit: 
         ("/foo", "No command /foo."),
         ("/undo please", "/undo takes no text after it."),
         ("/foo-bar\nnow", "No command /foo-bar."),
+        ("/save: now", "No command /save:."),
+        ("/tag_x2", "No command /tag_x2."),
     ],
 )
 def test_a_text_that_looks_like_a_command_is_sent_after_a_question(
@@ -81,9 +83,14 @@ def test_a_text_that_looks_like_a_command_is_sent_after_a_question(
 ) -> None:
     page = visit(shared_openai_server)
     question = page.tab.get_by_role("alert").filter(has_text="Send it as text?")
+    page.composer.fill("/model none")
+    page.composer.press("Enter")
+    refusal = page.tab.get_by_text("There is no such name.")
+    expect(refusal).to_be_visible()
     page.composer.fill(text)
     page.composer.press("Enter")
     expect(question).to_contain_text(asked)
+    expect(refusal).to_have_count(0)
     expect_accessible(page, "a question about a command")
     page.composer.press("Escape")
     expect(question).to_have_count(0)

@@ -51,7 +51,8 @@ export function Composer(props) {
   useFilledText(data.fill, field);
   useFocusAtStart(field, thread);
   const [{ pending }, { attachments }] = [sending, field];
-  const problem = coming.isLost ? NOT_SHOWN : (findSendProblem(sending, field) ?? toProblem(attachments.problem));
+  const ownProblem = slash.question === null ? findSendProblem(sending, field) : null; // else that of an earlier text
+  const problem = coming.isLost ? NOT_SHOWN : (ownProblem ?? toProblem(attachments.problem));
   const isStoppable = isRunning && !isReadOnly && pending?.type !== "stop";
   useEscapeToStop(isComing, isStoppable || isUnread, isUnread ? queue.editQueued : sending.stop);
   return h(

@@ -9,8 +9,8 @@ import { listBarCommands } from "../page/bar-commands.mjs";
 
 const { useRef, useState } = window.React;
 
-// The word and its argument: a path such as /etc/hosts and a comment are none.
-const COMMAND_TEXT = /^\s*\/((?:\p{L}[\p{L}-]{0,29})?)(?:\s+([^]*))?$/u;
+// The word, also a mistyped one, and its argument: a path such as /etc/hosts and a comment are none.
+const COMMAND_TEXT = /^\s*\/((?:\p{L}[^\s/]{0,29})?)(?:\s+([^]*))?$/u;
 const MAX_LINES = 50; // typing more letters narrows a longer list
 const NO_LINES = { lines: [], isCommand: false };
 const NO_SUCH_NAME = _("There is no such name. Your text is kept.");

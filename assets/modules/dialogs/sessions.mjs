@@ -6,6 +6,7 @@ import { showDialog } from "../page/keys.mjs";
 
 const FIRST_WAIT_MS = 2000; // the page's first requests come before
 const RETRY_MS = 5000;
+const HANDSHAKE_MS = 5000; // a network may swallow it, and browsers make one connection to a server at a time
 const SESSION_ENDED = 4401;
 
 const SessionsDialog = lazy(
@@ -19,6 +20,8 @@ function followSession() {
   const key = readPageKey();
   if (!key || window.waymark.isLeaving) return; // nobody signs in, or somebody signs out
   const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/sessions/end`, ["waymark", key]);
+  const deadline = setTimeout(() => socket.close(), HANDSHAKE_MS);
+  socket.onopen = () => clearTimeout(deadline);
   socket.onclose = ({ code }) => setTimeout(returnToSession, code === SESSION_ENDED ? 0 : RETRY_MS);
 }
 
