@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 
 from agent.marks import InputsMark
 from agent.subagents.delegation import load_last_turn
-from checkpoints import MAIN, Message, Store, UnfitMessageError
+from checkpoints import MAIN, Message, MessageStatus, Store, UnfitMessageError
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.message_authors import read_for_graph
 
@@ -66,7 +66,9 @@ class GraphPath:
         Raises `UnfitMessageError` for messages of a state that the saver could not keep as the conversation's.
         """
         known_id = self.saver.find_last_message(self.thread_id)
-        last = next((each for each in reversed(load_last_turn(self.store, self.thread_id)) if each.agent == MAIN), None)
+        # A text that was cut off stays until the graph has a new state.
+        turn = (each for each in load_last_turn(self.store, self.thread_id) if each.status is not MessageStatus.PARTIAL)
+        last = next((each for each in reversed(list(turn)) if each.agent == MAIN), None)
         if known_id is not None and known_id != (last.id if last else None):
             raise UnfitMessageError
         return last is None or last.type != "human" or last.id != self.head_id

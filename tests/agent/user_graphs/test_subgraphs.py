@@ -396,6 +396,30 @@ def test_after_an_answer_that_was_stopped_the_draft_is_that_of_the_question(tmp_
     play(tmp_path, graph, story)
 
 
+def test_a_stopped_subgraph_goes_on_to_its_question(tmp_path: Path) -> None:
+    graph = """
+def draft(state):
+    return {"messages": [model.invoke([HumanMessage("draft")])]}
+
+
+graph = build(sub=build(draft=draft, ask=ask))
+"""
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        fake.hold(after_tokens=2)
+        run = await chat.send("go")
+        await chat.until(lambda: bool(read_live(chat)))
+        await chat.runner.stop(chat.thread_id)
+        await chat.end(run)
+        fake.release()
+        ended = await chat.end(await chat.runner.continue_answer(chat.thread_id, caller=Caller()))
+        assert (ended.state, ended.error) == (RunState.WAITING, None)
+        await answer(chat, "yes")
+        assert [text for _, _, text in chat.said()] == ["go", echo("draft"), "yes"]
+
+    play(tmp_path, graph, story)
+
+
 def test_a_node_that_asks_before_it_returns_leaves_its_text_as_a_partial_message(tmp_path: Path) -> None:
     graph = """
 async def node(state):
