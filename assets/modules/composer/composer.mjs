@@ -51,8 +51,7 @@ export function Composer(props) {
   useFilledText(data.fill, field);
   useFocusAtStart(field, thread);
   const [{ pending }, { attachments }] = [sending, field];
-  const ownProblem = slash.question === null ? findSendProblem(sending, field) : null; // else that of an earlier text
-  const problem = coming.isLost ? NOT_SHOWN : (ownProblem ?? toProblem(attachments.problem));
+  const problem = coming.isLost ? NOT_SHOWN : (findSendProblem(sending, field, slash) ?? toProblem(attachments.problem));
   const isStoppable = isRunning && !isReadOnly && pending?.type !== "stop";
   useEscapeToStop(isComing, isStoppable || isUnread, isUnread ? queue.editQueued : sending.stop);
   return h(
@@ -82,8 +81,8 @@ export function Composer(props) {
 const toProblem = (text) => text && { text };
 
 /** Return what became of the last request; null where a message that may not have arrived was taken out of the field. */
-const findSendProblem = ({ problem, pending, isLate }, { isEmpty }) =>
-  isLate && pending.type === "send" && isEmpty ? null : problem;
+const findSendProblem = ({ problem, pending, isLate }, { isEmpty }, { question }) =>
+  question !== null || (isLate && pending.type === "send" && isEmpty) ? null : problem;
 
 const listCommands = (data, field, submit) => [
   describeSummarising(data, submit),
