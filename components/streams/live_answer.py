@@ -1,10 +1,12 @@
 """An answer while it is written: its formatted text, and the reasoning before it."""
 
+from html import escape
+
 from agent.events import TextBegun, TextDelta
 from agent.run.live_runs import LiveCandidate, LiveRun
 from components.broadcasts import Frame
+from components.views.directions import write_direction
 from components.views.live_text import StreamingMarkdown
-from components.views.markdown import escape_text
 from components.workers.rendering import Renderer
 
 NO_TEXT: Frame = {"stable": "", "tail": "", "reasoning": ""}
@@ -50,7 +52,8 @@ class LiveAnswer:
         """Begin the text of another message. Return the HTML of the rest of the one before, and of the agent's name."""
         finished = [(await self._text.take())[0] for _ in range(2)]  # the second look shows a text to its end
         _, tail = await self._text.take()
-        name = "" if agent == self._agent else f'<p class="live-agent">{escape_text(agent)}</p>' if agent else "<hr>"
+        name = f'<p class="live-agent"{write_direction(agent)}>{escape(agent)}</p>' if agent else "<hr>"
+        name = "" if agent == self._agent else name
         self._text, self._agent, self._tail = StreamingMarkdown(self._renderer.look), agent, ""
         self._stable.append("".join([*finished, tail, name]))
         return self._stable[-1]
