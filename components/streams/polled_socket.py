@@ -13,7 +13,7 @@ from starlette.websockets import WebSocketDisconnect
 from components.people import name_for_owner
 
 HOLD_SECONDS = 0.5  # of a request that finds nothing: longer ones would hold connections, of which a browser has six
-MAX_SILENT_SECONDS = 15.0  # until a page that does not ask is gone
+MAX_SILENT_SECONDS = 75.0  # until a page that does not ask is gone: browsers let hidden ones act once a minute
 MAX_KEPT_FRAMES = 20  # of one page; pieces of text that wait for a place are joined
 MAX_KEPT_CODES = 1_000
 CLOSE_GOING_AWAY = 1001

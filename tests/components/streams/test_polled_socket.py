@@ -64,6 +64,20 @@ def test_a_page_that_does_not_ask_is_let_go_of_and_opens_again(monkeypatch: pyte
     asyncio.run(story())
 
 
+def test_a_hidden_tab_which_asks_once_a_minute_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        loop, socket = asyncio.get_running_loop(), PolledSocket()
+        reading, read_time = asyncio.create_task(socket.receive_text()), loop.time
+        await asyncio.sleep(0.01)
+        monkeypatch.setattr(loop, "time", lambda: read_time() + 65)
+        await asyncio.sleep(0.01)
+        await socket.answer(0, "a text")
+        assert await reading == "a text"
+
+    monkeypatch.setattr(polled_socket, "HOLD_SECONDS", 0.05)
+    asyncio.run(story())
+
+
 def test_only_a_page_that_sends_its_receipt_back_by_a_request_keeps_its_place() -> None:
     async def story() -> None:
         async with open_pages() as pages:
