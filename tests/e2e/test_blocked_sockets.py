@@ -24,6 +24,14 @@ SHORT_SILENCE = """{
   const wait = window.setTimeout;
   window.setTimeout = (work, ms, ...rest) => wait(work, ms === 40_000 ? 300 : ms, ...rest);
 }"""
+FAIL_ONCE = """() => {
+  const parse = JSON.parse;
+  JSON.parse = (text, ...rest) => {
+    if (!text.includes('"kind"')) return parse(text, ...rest);
+    JSON.parse = parse;
+    throw new Error("a frame that cannot be read");
+  };
+}"""
 
 
 @pytest.fixture
@@ -144,6 +152,23 @@ def test_a_page_whose_socket_falls_silent_opens_another_one(
     while len(opened) < 2:
         page.tab.wait_for_timeout(10)
     page.say("Green?")
+
+
+def test_a_page_without_websockets_goes_on_after_a_frame_that_it_cannot_read(
+    network: Balancer, behind: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    network.block = "forbidden"
+    page = open_page(visit, behind)
+    page.expected.append("a frame that cannot be read")
+    fake_openai.script(Say("Red it is."), Say(POEM))
+    page.say("Red?")
+    page.tab.evaluate(FAIL_ONCE)
+    fake_openai.hold(after_tokens=6)
+    page.send("Write me a poem")
+    expect_line(page, "The first line stands.", FIRST_ANSWER_MS)
+    assert "a frame that cannot be read" in "".join(page.complaints)
+    fake_openai.release()
+    page.wait_for_answer()
 
 
 def test_a_page_without_websockets_is_left_when_its_session_ends(

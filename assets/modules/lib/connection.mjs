@@ -157,14 +157,19 @@ class PolledConnection {
     if (this.#isAsking || this.#isClosed || window.waymark.isLeaving) return;
     this.#isAsking = true;
     clearTimeout(this.#timer);
-    const seen = this.#seen === null ? "" : `&seen=${this.#seen}`;
-    const reply = await post(this.#address + seen, this.#texts.shift());
-    if (this.#isClosed) return;
-    if (reply === null) this.#end(CLOSED_BY_NETWORK);
-    else this.#receive(reply);
-    this.#isAsking = false;
-    const wait = reply?.frames.length ? BUSY_MS : QUIET_MS;
-    if (!this.#isClosed) this.#timer = setTimeout(() => this.#ask(), this.#texts.length ? 0 : wait);
+    let wait = QUIET_MS;
+    try {
+      const seen = this.#seen === null ? "" : `&seen=${this.#seen}`;
+      const reply = await post(this.#address + seen, this.#texts.shift());
+      if (this.#isClosed) return;
+      if (reply?.frames.length) wait = BUSY_MS;
+      if (reply === null) this.#end(CLOSED_BY_NETWORK);
+      else this.#receive(reply);
+    } finally {
+      // a frame that fails ends no more than a socket would
+      this.#isAsking = false;
+      if (!this.#isClosed) this.#timer = setTimeout(() => this.#ask(), this.#texts.length ? 0 : wait);
+    }
   }
 
   #receive({ frames, code }) {
