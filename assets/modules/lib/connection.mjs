@@ -11,7 +11,7 @@ import { showToastWhenFree } from "./toast.mjs";
 import { _ } from "./words.mjs";
 
 const PROOF_MS = 3000; // from the beginning to the first frame
-const SILENCE_MS = 40_000; // between the beats of the server, which come every 15 s
+const SILENCE_MS = 40_000; // between the frames of the server, which come every 15 s at least
 const MAX_FAILURES = 2; // of WebSockets in a row, until requests are tried
 const BUSY_MS = 300;
 const QUIET_MS = 700;
@@ -53,9 +53,11 @@ class SocketConnection {
   isOpen = false;
   #socket;
   #isProven = false;
+  #hasBeats; // a start page has none until it names a conversation
   #timer = 0;
 
   constructor(path) {
+    this.#hasBeats = path !== START_PATH;
     const key = readPageKey();
     // a socket cannot carry a header
     this.#socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, key ? ["waymark", key] : []);
@@ -66,7 +68,8 @@ class SocketConnection {
   }
 
   send(text) {
-    if (!this.#isProven) this.#expect(PROOF_MS);
+    if (!this.#hasBeats) this.#expect(this.#isProven ? SILENCE_MS : PROOF_MS);
+    this.#hasBeats = true;
     this.#socket.send(text);
   }
 
@@ -96,15 +99,14 @@ class SocketConnection {
   }
 
   #receive(event) {
+    if (this.#hasBeats) this.#expect(SILENCE_MS);
     if (!this.#isProven) {
       this.#isProven = true;
-      clearTimeout(this.#timer);
       failures = 0;
       noteBlocked(false);
       this.onproof();
     }
-    if (event.data === BEAT) this.#expect(SILENCE_MS);
-    else this.onmessage(event);
+    if (event.data !== BEAT) this.onmessage(event);
   }
 
   #end(code) {
