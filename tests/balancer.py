@@ -28,6 +28,7 @@ class Balancer:
     def __init__(self) -> None:
         self.counts: dict[int, int] = {}  # of the requests, by the server's port
         self.block: str | None = None  # of WebSockets that begin from now on
+        self.delay = 0.0  # of the handshakes of WebSockets, in seconds
         self.sockets = 0  # that got through
         self._next: cycle[int] = cycle(())
         self._loop = asyncio.new_event_loop()
@@ -60,6 +61,7 @@ class Balancer:
             if _is_of_socket(head) and self.block and self.block != "opened and silent":
                 await _block(BLOCKS[self.block], reader, writer)
                 return
+            await asyncio.sleep(self.delay * _is_of_socket(head))
             port = next(self._next)
             self.counts[port] = self.counts.get(port, 0) + 1
             to_reader, to_writer = await asyncio.open_connection("127.0.0.1", port)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import WebSocket, WebSocketRoute, expect
 
 from tests.balancer import BLOCKS, Balancer
 from tests.e2e.conftest import Visit
@@ -19,6 +19,7 @@ pytestmark = pytest.mark.e2e
 POEM = "The first line stands.\n\nThe second line runs.\n\nThe third line ends it all."
 TOLD = re.compile("Live updates are slow here")
 FIRST_ANSWER_MS = 5_000
+TOLD_MS = 30_000
 BEAT = '{"kind": "beat"}'
 SHORT_SILENCE = """var shortens = true;
 {
@@ -73,7 +74,7 @@ def test_a_page_without_websockets_does_everything_that_a_page_does(
     fake_openai.script(Say(POEM), Say("Red it is."), Say(POEM))
     page.send("Write me a poem")
     expect_line(page, "The first line stands.", FIRST_ANSWER_MS)
-    expect(page.tab.get_by_text(TOLD)).to_be_visible()
+    expect(page.tab.get_by_text(TOLD)).to_be_visible(timeout=TOLD_MS)
     page.tab.locator("#toast-close").click()
     expect(page.tab).to_have_url(re.compile("/t/"))
     second = open_page(visit, behind, page.tab.url.removeprefix(behind.origin), beside=page)
@@ -172,6 +173,24 @@ def test_a_page_without_websockets_goes_on_after_a_frame_that_it_cannot_read(
     assert "a frame that cannot be read" in "".join(page.complaints)
     fake_openai.release()
     page.wait_for_answer()
+
+
+def test_a_slow_network_is_not_called_one_that_blocks(
+    network: Balancer, behind: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = open_page(visit, behind)
+    fake_openai.script(Say("Red it is."), Say("Green it is."))
+    page.say("Red?")
+    network.delay = 3.5
+    received: set[WebSocket] = set()
+    page.tab.on("websocket", lambda socket: socket.on("framereceived", lambda _: received.add(socket)))
+    page.reload()
+    while len(received) < 2:  # one beside requests, and the one that takes their place
+        assert page.tab.get_by_text(TOLD).count() == 0
+        page.tab.wait_for_timeout(50)
+    page.say("Green?")
+    assert len(received) == 2
+    expect(page.tab.get_by_text(TOLD)).to_have_count(0)
 
 
 def test_a_page_without_websockets_is_left_when_its_session_ends(

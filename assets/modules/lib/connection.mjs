@@ -10,7 +10,8 @@ import { readOption, storeOption } from "./page-options.mjs";
 import { showToastWhenFree } from "./toast.mjs";
 import { _ } from "./words.mjs";
 
-const PROOF_MS = 3000; // from the beginning to the first frame
+const PROOF_MS = 3000; // from the beginning to the first frame, until requests bring the frames
+const SLOW_PROOF_MS = 20_000; // the same, beside requests and on a network that is known to be slow
 const SILENCE_MS = 40_000; // between the frames of the server, which come every 15 s at least
 const MAX_FAILURES = 2; // of WebSockets in a row, until requests are tried
 const BUSY_MS = 300;
@@ -25,6 +26,7 @@ const BLOCKED = "polling"; // an option of the page
 const BEAT = '{"kind": "beat"}';
 
 let failures = readOption(BLOCKED) ? MAX_FAILURES : 0;
+let proofMs = PROOF_MS;
 
 /** Keep whether the network blocks WebSockets, for the next page as well, and say it once. */
 function noteBlocked(isBlocked) {
@@ -40,7 +42,8 @@ const isOfNetwork = (code) => code < 4000 && !CLOSED_BY_SERVER.includes(code);
  * @param {string} path of frames
  * @returns {Connection}
  */
-export const connect = (path) => new (failures < MAX_FAILURES ? SocketConnection : PolledConnection)(path);
+export const connect = (path) =>
+  failures < MAX_FAILURES ? new SocketConnection(path, proofMs) : new PolledConnection(path);
 
 const ignore = () => undefined;
 
@@ -56,7 +59,7 @@ class SocketConnection {
   #hasBeats; // a start page has none until it names a conversation
   #timer = 0;
 
-  constructor(path) {
+  constructor(path, ms) {
     this.#hasBeats = path !== START_PATH;
     const key = readPageKey();
     // a socket cannot carry a header
@@ -64,7 +67,7 @@ class SocketConnection {
     this.#socket.onopen = () => this.#handleOpen(path);
     this.#socket.onmessage = (event) => this.#receive(event);
     this.#socket.onclose = ({ code }) => this.#end(code);
-    this.#expect(PROOF_MS);
+    this.#expect(ms);
   }
 
   send(text) {
@@ -84,6 +87,7 @@ class SocketConnection {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       failures = MAX_FAILURES;
+      proofMs = PROOF_MS;
       this.#end(CLOSED_BY_NETWORK);
     }, ms);
   }
@@ -194,8 +198,12 @@ class PolledConnection {
   /** Try whether the network lets a WebSocket through. The first time tells it from a server that was away. */
   #trySocket() {
     if (this.#attempt || !this.isOpen) return;
-    this.#attempt = new SocketConnection(this.#path);
-    this.#attempt.onproof = () => this.#end(CLOSED_BY_NETWORK);
+    const begun = performance.now();
+    this.#attempt = new SocketConnection(this.#path, SLOW_PROOF_MS);
+    this.#attempt.onproof = () => {
+      if (performance.now() - begun > PROOF_MS) proofMs = SLOW_PROOF_MS;
+      this.#end(CLOSED_BY_NETWORK);
+    };
     this.#attempt.onclose = ({ code }) => {
       this.#attempt = null;
       if (isOfNetwork(code)) noteBlocked(true);
