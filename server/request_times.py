@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.json_log import read_request_id
 
 UNTIMED_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})  # programs ask for them, again and again
+UNTIMED_ROUTES = frozenset({"/api/events", "/api/threads/{thread_id:path}/events"})  # pages do, without a socket
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 NO_ANSWER = 0  # the status of a request that has none: its client has gone, or the server has failed
 
@@ -46,7 +47,8 @@ def time_requests(app: ASGIApp, report: Callable[[TimedRequest], None]) -> ASGIA
         finally:
             method = scope["method"] if scope["method"] in KNOWN_METHODS else "_OTHER"
             route = _read_route(scope)
-            report(TimedRequest(read_request_id(), method, route, status, began_ns, time.time_ns()))
+            if route not in UNTIMED_ROUTES:
+                report(TimedRequest(read_request_id(), method, route, status, began_ns, time.time_ns()))
 
     return serve
 

@@ -19,15 +19,17 @@ ORIGIN = "http://127.0.0.1:8050"
 SECRET = "a-secret-in-a-path"
 
 
-def _ask(folder: Path, paths: list[str], **settings: Any) -> list[int]:
+def _ask(folder: Path, paths: list[str], method: str = "GET", **settings: Any) -> list[int]:
     """Ask a Waymark of its own for these paths, and close it. Return the statuses."""
 
     async def story() -> list[int]:
         chosen: Any = {"model": "demo", "titles": "off", "auth": "none"} | settings
         app = create_app(Settings(data_dir=folder, **chosen), port=8050)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app.asgi), base_url=ORIGIN) as browser:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app.asgi), base_url=ORIGIN, headers={"Origin": ORIGIN}
+        ) as browser:
             await app.load_agent()
-            statuses = [(await browser.get(path)).status_code for path in paths]
+            statuses = [(await browser.request(method, path)).status_code for path in paths]
         await app.close()
         return statuses
 
@@ -47,6 +49,13 @@ def test_a_request_is_a_span_with_its_route_and_without_its_path(tmp_path: Path)
             assert not span.is_failed
         assert [span["http.route"] for span in spans] == ["/api/threads/{thread_id:path}/usage", None]
         assert SECRET.encode() not in collector.received
+
+
+def test_the_requests_of_a_page_without_a_socket_are_no_spans(tmp_path: Path) -> None:
+    paths = ["/api/events?poll=one", "/api/threads/gone/events?poll=two"]
+    with FakeCollector() as collector:
+        assert _ask(tmp_path / "data", paths, "POST", otlp_endpoint=collector.origin) == [200, 200]
+        assert [span for span in collector.spans if "http.request.method" in span.attributes] == []
 
 
 def test_without_a_collector_no_request_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
