@@ -106,10 +106,11 @@ def test_a_page_without_websockets_does_everything_that_a_page_does(
         expect(each.tab.get_by_text(TOLD)).to_have_count(0)  # once is enough
 
 
+@pytest.mark.parametrize("block", ["forbidden", pytest.param("no answer", marks=pytest.mark.slow)])
 def test_a_page_goes_back_to_websockets_by_itself(
-    network: Balancer, behind: Server, visit: Visit, fake_openai: FakeOpenAI
+    block: str, network: Balancer, behind: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
-    network.block = "forbidden"
+    network.block = block
     page = open_page(visit, behind)
     fake_openai.script(Say("Red it is."), Say("Green it is."))
     page.say("Red?")
@@ -119,7 +120,7 @@ def test_a_page_goes_back_to_websockets_by_itself(
     asked: list[str] = []
     page.tab.on("request", lambda request: asked.append(request.url) if "poll=" in request.url else None)
     with page.tab.expect_websocket(lambda socket: "/events" in socket.url) as opened:
-        page.tab.evaluate("window.dispatchEvent(new Event('online'))")
+        page.tab.evaluate("setInterval(() => window.dispatchEvent(new Event('online')), 500)")
     opened.value.wait_for_event("framereceived")
     page.tab.wait_for_function("localStorage.getItem('waymark.polling') === 'off'")
     page.say("Green?")
