@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple, PendingWrite
 
-from checkpoints import OperationKind, Runs, Store
+from checkpoints import Operation, OperationKind, Runs, Store
 
 REST_CHANNEL = "waymark:rest"  # of notes; it is no channel of a graph
 _INTERRUPT, _RESUME = "__interrupt__", "__resume__"
@@ -33,14 +33,7 @@ class StandingAnswers:
     def load(cls, store: Store, runs: Runs, thread_id: str, *, other_than: str = "") -> "StandingAnswers":
         """Read the answers that stand, without those of a run that begins (`other_than`). Blocks."""
         operations = store.list_operations(thread_id, last=_READ_OPERATIONS)
-        run_ids = []
-        for each in operations:
-            if each.undone or each.kind in (OperationKind.UNDO, OperationKind.REDO):
-                continue
-            if each.undo_group is not None:
-                run_ids.append(each.undo_group)
-            if each.kind is OperationKind.RESTORE or any("state_id" in change.after for change in each.changes):
-                break
+        run_ids, _ = _find_runs(operations, store.get_thread(thread_id).branch_id)
         waiting = runs.find_waiting_run(thread_id, other_than=other_than)
         # Before answers were recorded, a run that took one and waited again had no operation.
         is_unrecorded = waiting is not None and all(each.undo_group != waiting.id for each in operations)
@@ -65,6 +58,27 @@ class StandingAnswers:
 
 def drop_notes(written: Iterable[PendingWrite]) -> list[PendingWrite]:
     return [each for each in written if each[1] != REST_CHANNEL]
+
+
+def _find_runs(operations: Sequence[Operation], branch_id: str) -> tuple[list[str], bool]:
+    """Return the runs that stand since the branch came to its state, newest first, and whether that is among `operations`."""
+    run_ids = list[str]()
+    current_id = branch_id
+    for each in operations:
+        if current_id == branch_id and not each.undone and each.kind not in (OperationKind.UNDO, OperationKind.REDO):
+            if each.undo_group is not None:
+                run_ids.append(each.undo_group)
+            if each.kind is OperationKind.RESTORE or any(
+                change.id == branch_id and "state_id" in change.after for change in each.changes
+            ):
+                return run_ids, True
+        for change in reversed(each.changes):
+            if change.table == "thread":
+                current_id = change.before.get("branch_id", current_id)
+        if each.kind is OperationKind.FORK and each.result == branch_id:
+            # What stood where it was forked stands on the new branch as well.
+            branch_id = current_id
+    return run_ids, False
 
 
 @dataclass

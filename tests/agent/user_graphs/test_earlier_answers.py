@@ -211,3 +211,36 @@ def test_a_subgraph_keeps_its_memory_over_turns_that_do_not_enter_it(tmp_path: P
         assert chat.said()[-1] == ("ai", "done", "2 visits")
 
     play(tmp_path, story, text)
+
+
+def fork_here(chat: Running) -> str:
+    """Go on on a new branch, and return the id of the one before."""
+    thread = chat.store.get_thread(chat.thread_id)
+    chat.store.fork(chat.thread_id, thread.head_id)
+    return thread.branch_id
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
+def test_each_branch_has_its_own_answers(body: str, count: int, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer(chat, "a")
+        first = fork_here(chat)
+        second = chat.store.get_thread(chat.thread_id).branch_id
+        assert list_asked(chat) == ["second?"]
+        for each in ("B", "C")[:count]:
+            await answer(chat, each)
+        chat.store.switch(chat.thread_id, first)
+        assert list_asked(chat) == ["second?"]
+        await answer(chat, "b")
+        assert list_asked(chat) == ["third?"]
+        chat.store.switch(chat.thread_id, second)
+        if count == 1:
+            await answer(chat, "C")
+        assert chat.said()[-1] == ("ai", "done", "a B C")
+        chat.store.switch(chat.thread_id, first)
+        await answer(chat, "c")
+        assert chat.said()[-1] == ("ai", "done", "a b c")
+
+    play(tmp_path, story, one_node(body))
