@@ -16,7 +16,7 @@ from checkpoints import Operation, OperationKind, Runs, Store
 REST_CHANNEL = "waymark:rest"  # of notes; it is no channel of a graph
 _INTERRUPT, _RESUME = "__interrupt__", "__resume__"
 _NO_TASK = "00000000-0000-0000-0000-000000000000"  # of writes that answer whichever task asks
-_READ_OPERATIONS = 50  # newest first, among which the answers are that stand
+_USUAL_OPERATIONS = 50  # since a conversation came to its state
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,15 @@ class StandingAnswers:
     @classmethod
     def load(cls, store: Store, runs: Runs, thread_id: str, *, other_than: str = "") -> "StandingAnswers":
         """Read the answers that stand, without those of a run that begins (`other_than`). Blocks."""
-        operations = store.list_operations(thread_id, last=_READ_OPERATIONS)
-        run_ids, _ = _find_runs(operations, store.get_thread(thread_id).branch_id)
+        branch_id = store.get_thread(thread_id).branch_id
+        count, run_ids, is_whole = _USUAL_OPERATIONS, list[str](), False
+        while not is_whole:
+            operations = store.list_operations(thread_id, last=count)
+            run_ids, is_whole = _find_runs(operations, branch_id)
+            is_whole = is_whole or len(operations) < count
+            count *= 10
         waiting = runs.find_waiting_run(thread_id, other_than=other_than)
-        # Before answers were recorded, a run that took one and waited again had no operation.
-        is_unrecorded = waiting is not None and all(each.undo_group != waiting.id for each in operations)
-        return cls(run_ids, waiting is not None and (waiting.id in run_ids or is_unrecorded))
+        return cls(run_ids, waiting is not None and waiting.id in run_ids)
 
     def choose_writes(self, written: Sequence[PendingWrite]) -> list[PendingWrite]:
         """Return the writes of tasks at a state, as they were when the newest of the runs came to rest."""
@@ -61,7 +64,7 @@ def drop_notes(written: Iterable[PendingWrite]) -> list[PendingWrite]:
 
 
 def _find_runs(operations: Sequence[Operation], branch_id: str) -> tuple[list[str], bool]:
-    """Return the runs that stand since the branch came to its state, newest first, and whether that is among `operations`."""
+    """Return the runs that stand since a branch came to its state, newest first, and whether `operations` go as far back."""
     run_ids = list[str]()
     current_id = branch_id
     for each in operations:

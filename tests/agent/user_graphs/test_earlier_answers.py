@@ -244,3 +244,24 @@ def test_each_branch_has_its_own_answers(body: str, count: int, tmp_path: Path) 
         assert chat.said()[-1] == ("ai", "done", "a b c")
 
     play(tmp_path, story, one_node(body))
+
+
+def test_answers_stand_or_are_undone_however_much_is_changed_after_them(tmp_path: Path) -> None:
+    def rename_often(chat: Running) -> None:
+        for number in range(60):
+            chat.store.rename_thread(chat.thread_id, f"Trip {number}")
+
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer(chat, "a")
+        await answer(chat, "b")
+        chat.store.undo(chat.thread_id)
+        rename_often(chat)
+        assert list_asked(chat) == ["second?"]
+        await answer(chat, "B")
+        rename_often(chat)
+        assert list_asked(chat) == ["third?"]
+        await answer(chat, "c")
+        assert chat.said()[-1] == ("ai", "done", "a B c")
+
+    play(tmp_path, story, one_node(ASKS_TWICE))
