@@ -86,7 +86,7 @@ class GraphDriver:
     ) -> MoveStep | None:
         def settle() -> MoveStep | None:
             written = self.savers.usual.read_pending_writes(travel.thread_id)
-            return travel.settle(collect_questions(answers.choose_writes(written)), decision)
+            return travel.settle(collect_questions(answers.choose_writes(written).writes), decision)
 
         return await self.blocking.run(settle)
 
@@ -204,4 +204,4 @@ class GraphDriver:
     def _read_standing_writes(self, thread_id: str) -> Sequence[PendingWrite]:
         """Return the writes of tasks since the state where a conversation stands, with the answers that stand."""
         written = self.savers.usual.read_pending_writes(thread_id)
-        return written and StandingAnswers.load(self.store, self.runs, thread_id).choose_writes(written)
+        return written and StandingAnswers.load(self.store, self.runs, thread_id).choose_writes(written).writes

@@ -1,7 +1,7 @@
 """Answers of people that stand where a conversation stands. A question that is asked again gets none that was taken back.
 
 LangGraph keeps the answers of all runs together, beside the state that asked. So each run that rests with questions notes
-the writes of tasks as they are then, and an undo finds those of the run before.
+what its tasks have written, and on which run's note it builds: an undo finds the writes as that run had left them.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -42,21 +42,42 @@ class StandingAnswers:
         waiting = runs.find_waiting_run(thread_id, other_than=other_than)
         return cls(run_ids, waiting is not None and waiting.id in run_ids)
 
-    def choose_writes(self, written: Sequence[PendingWrite]) -> list[PendingWrite]:
+    def choose_writes(self, written: Sequence[PendingWrite]) -> "ChosenWrites":
         """Return the writes of tasks at a state, as they were when the newest of the runs came to rest."""
-        notes = sorted((note for _, channel, note in written if channel == REST_CHANNEL), key=lambda note: note["number"])
-        by_run = {note["run_id"]: note for note in notes}
-        found = next((by_run[each] for each in self.run_ids if each in by_run), None)
-        if found is None and not self.keeps_all:
-            found = next((note for note in reversed(notes) if not note["is_answer"]), None)
-        if found is not None:
-            return [(task_id, channel, value) for task_id, channel, value in found["writes"]]
+        notes = {note["number"]: note for _, channel, note in written if channel == REST_CHANNEL}
+        by_run = {notes[number]["run_id"]: number for number in sorted(notes)}
+        number = next((by_run[each] for each in self.run_ids if each in by_run), None)
+        if number is None and not self.keeps_all:
+            number = max((each for each, note in notes.items() if not note["is_answer"]), default=None)
         plain = drop_notes(written)
-        return plain if self.keeps_all else _drop_answers(plain)
+        if number is None:
+            return ChosenWrites(plain if self.keeps_all else _drop_answers(plain))
+        chosen = list[PendingWrite]()
+        following: int | None = number
+        while following is not None:
+            # A note has what its run wrote. The rest is in the one that the run began with.
+            own = [(task_id, channel, value) for task_id, channel, value in notes[following]["writes"]]
+            chosen = replace_writes(own, chosen)
+            following = notes[following]["base"]
+        return ChosenWrites(chosen, number)
 
     def after_rest(self, run_id: str) -> "StandingAnswers":
         """Return the answers for the next pass of a run that has come to rest."""
         return StandingAnswers((run_id, *self.run_ids))
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenWrites:
+    """The writes of tasks at a state, and the number of the note that has them; None where none has."""
+
+    writes: Sequence[PendingWrite] = ()
+    number: int | None = None
+
+
+def replace_writes(old: Iterable[PendingWrite], new: Collection[PendingWrite]) -> list[PendingWrite]:
+    """Return the writes; the new ones take the place of the task's earlier ones to the same channel."""
+    replaced = {(task_id, channel) for task_id, channel, _ in new}
+    return [*(each for each in old if each[:2] not in replaced), *new]
 
 
 def drop_notes(written: Iterable[PendingWrite]) -> list[PendingWrite]:
@@ -90,7 +111,7 @@ class StepWrites:
 
     config: RunnableConfig
     rests: int = 0
-    found: Sequence[PendingWrite] = ()
+    found: ChosenWrites = ChosenWrites()
     written: dict[tuple[str, int], PendingWrite] = field(default_factory=dict)
 
     def add(self, task_id: str, writes: Sequence[tuple[str, Any]]) -> None:
@@ -98,13 +119,19 @@ class StepWrites:
             self.written[task_id, WRITES_IDX_MAP.get(channel, position)] = (task_id, channel, value)
 
     def list_all(self) -> list[PendingWrite]:
-        """Return the writes; those of this run take the place of the task's earlier ones to the same channel."""
-        replaced = {(task_id, channel) for task_id, channel, _ in self.written.values()}
-        return [*(each for each in self.found if each[:2] not in replaced), *self.written.values()]
+        return replace_writes(self.found.writes, self.written.values())
 
     def make_note(self, run_id: str, *, is_answer: bool) -> dict[str, Any]:
         """Make the note of a run that comes to rest; `is_answer`: it has taken an answer."""
-        return {"run_id": run_id, "number": self.rests, "is_answer": is_answer, "writes": list(map(list, self.list_all()))}
+        base = self.found.number
+        writes = self.list_all() if base is None else self.written.values()
+        return {
+            "run_id": run_id,
+            "number": self.rests,
+            "is_answer": is_answer,
+            "base": base,
+            "writes": list(map(list, writes)),
+        }
 
 
 def _drop_answers(written: Sequence[PendingWrite]) -> list[PendingWrite]:

@@ -21,7 +21,14 @@ from langgraph.checkpoint.base import (
 
 from agent.run.blocking import BlockingPool
 from agent.user_graphs.added_messages import AddedMessages
-from agent.user_graphs.earlier_answers import REST_CHANNEL, StandingAnswers, StepWrites, TrustedRuns, drop_notes
+from agent.user_graphs.earlier_answers import (
+    REST_CHANNEL,
+    ChosenWrites,
+    StandingAnswers,
+    StepWrites,
+    TrustedRuns,
+    drop_notes,
+)
 from agent.user_graphs.states import StateRecorder
 from checkpoints.values.graph_state import LOST_KINDS_KEY
 
@@ -68,7 +75,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
         answers, is_latest = self._answers, get_checkpoint_id(config) is None
         namespace = config["configurable"].get("checkpoint_ns", "")
         if namespace and is_latest and not answers.keeps_all:
-            is_waiting = "" in self._steps and bool(self._steps[""].found)
+            is_waiting = "" in self._steps and bool(self._steps[""].found.writes)
             found = self._trusted.find_state(self._saver, config, is_waiting=is_waiting)
         else:
             found = self._saver.get_tuple(config)
@@ -89,7 +96,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
         written = found.pending_writes or ()
         plain = drop_notes(written)
         is_own = found.metadata.get("run_id") == self._trusted.own_id
-        chosen = plain if is_own else self._answers.choose_writes(written)
+        chosen = ChosenWrites(plain) if is_own else self._answers.choose_writes(written)
         return StepWrites(found.config, len(written) - len(plain), chosen)
 
     def list(self, config: RunnableConfig | None, **options: Any) -> Iterator[CheckpointTuple]:

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from agent.user_graphs.earlier_answers import REST_CHANNEL
 from checkpoints import RunState
+from checkpoints.storage import schema
 from tests.agent.running import Running
-from tests.agent.user_graphs.running_graphs import answer, delay_states, one_node
+from tests.agent.user_graphs.running_graphs import answer, delay_states, one_node, read_channels
 from tests.agent.user_graphs.test_driving import play
 
 ASKS_TWICE = (
@@ -265,3 +268,31 @@ def test_answers_stand_or_are_undone_however_much_is_changed_after_them(tmp_path
         assert chat.said()[-1] == ("ai", "done", "a B c")
 
     play(tmp_path, story, one_node(ASKS_TWICE))
+
+
+def test_what_is_noted_of_each_answer_does_not_grow_with_the_results_beside_it(tmp_path: Path) -> None:
+    asking = "def node(state):\n    said = [interrupt(each) for each in range(6)]\n"
+    answering = "    return {'messages': [AIMessage(str(said))]}\n"
+    quick = "\n\ndef one(state):\n    return {'thing': 'x' * 100_000}"
+    text = one_node(asking + answering + quick).replace(
+        'builder.add_node("node", node)',
+        'builder.add_node("node", node)\nbuilder.add_node("one", one)\nbuilder.add_edge(START, "one")',
+    )
+
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for each in range(6):
+            await answer(chat, f"a{each}")
+        writes = schema.state_write.c
+        with chat.store.database.begin_read() as connection:
+            noted = sa.select(sa.func.sum(sa.func.length(writes.bytes))).where(writes.channel == REST_CHANNEL)
+            assert (connection.scalar(noted) or 0) < 2 * 100_000
+        for each in reversed(range(6)):
+            chat.store.undo(chat.thread_id)
+            assert list_asked(chat) == [each]
+        for each in range(6):
+            await answer(chat, f"b{each}")
+        assert chat.said()[-1][2] == str([f"b{each}" for each in range(6)])
+        assert len(read_channels(chat)["thing"]) == 100_000
+
+    play(tmp_path, story, text)
