@@ -30,6 +30,7 @@ from agent.user_graphs.earlier_answers import (
     drop_notes,
 )
 from agent.user_graphs.states import StateRecorder
+from agent.user_graphs.stored_values import LostKinds
 from checkpoints.values.graph_state import LOST_KINDS_KEY
 
 T = TypeVar("T")
@@ -81,9 +82,9 @@ class RunSaver(BaseCheckpointSaver[Any]):
             found = self._saver.get_tuple(config)
         if found is None:
             return None
+        metadata: Any = found.metadata
+        self._states.lost_kinds[namespace] = LostKinds(metadata.get(LOST_KINDS_KEY, {}))
         if not namespace:
-            metadata: Any = found.metadata
-            self._states.lost_kinds = metadata.get(LOST_KINDS_KEY, {})
             self._trusted.below[found.checkpoint["id"]] = (found.metadata.get("run_id"), *answers.run_ids)
         step = self._steps.get(namespace)
         if step is None or get_checkpoint_id(step.config) != found.checkpoint["id"]:

@@ -13,9 +13,10 @@ from agent.run.recorder import RunRecorder, WrittenMessage
 from agent.user_graphs.added_messages import AddedMessages
 from agent.user_graphs.delegated_work import DelegatedWork
 from agent.user_graphs.reporter import Reporter
-from agent.user_graphs.stored_values import find_lost_kinds, require_storable
+from agent.user_graphs.stored_values import LostKinds, require_storable
 from checkpoints import NewMessage, Store
 from checkpoints.graph_states.handed_states import OF_ATTEMPT
+from checkpoints.graph_states.open_subgraphs import list_path
 from checkpoints.values.graph_state import LOST_KINDS_KEY, is_own_channel
 
 _USUAL_NEW_MESSAGES = 3
@@ -36,9 +37,10 @@ class StateRecorder:
     flush_checkpoints: Callable[[], None]  # those that the graph has asked for
     work: DelegatedWork
     added: AddedMessages | None = None  # where the list of messages is not the conversation
-    lost_kinds: Mapping[str, str] = field(default_factory=dict)  # of the last state, by channel
+    lost_kinds: dict[str, LostKinds] = field(default_factory=dict)  # by namespace
     _config: RunnableConfig = field(init=False)
     _writers: dict[str, str | None] = field(init=False, default_factory=dict)  # nodes that wrote last, by channel
+    _told: set[tuple[tuple[str, ...], str, str]] = field(init=False, default_factory=set)  # lost kinds
 
     @property
     def thread_id(self) -> str:
@@ -91,23 +93,31 @@ class StateRecorder:
     ) -> RunnableConfig:
         """Write a state, and name the channels in it whose values come back as another kind."""
         values = checkpoint["channel_values"]
-        changed = {name: values[name] for name in versions if name in values and not is_own_channel(name)}
-        lost = find_lost_kinds(self.saver.serde, changed)
-        for name in sorted(name for name in lost if self.lost_kinds.get(name) != lost[name]):
-            _log.warning(
-                "run %s: LangGraph's serializer does not keep the kind of %s in the channel %s",
-                *(self.recorder.run.id, lost[name], name),
-            )
-        if not config["configurable"].get("checkpoint_ns"):
-            kept = {name: kind for name, kind in self.lost_kinds.items() if name in values and name not in changed}
-            self.lost_kinds = {**kept, **lost}
-            noted: Any = {**metadata, LOST_KINDS_KEY: self.lost_kinds} if self.lost_kinds else metadata
+        namespace = config["configurable"].get("checkpoint_ns") or ""
+        lost = self.lost_kinds.get(namespace) or LostKinds()
+        self.lost_kinds[namespace] = lost
+        changed = [name for name in versions if not is_own_channel(name)]
+        self._tell_lost_kinds(namespace, lost.note_state(self.saver.serde, values, changed))
+        if lost.kinds:
+            noted: Any = {**metadata, LOST_KINDS_KEY: lost.kinds}
             metadata = noted
+        if not namespace:
+            self.lost_kinds = {"": lost}  # the subgraphs of the step are done
         try:
             return self.saver.put(self._name_attempt(config), checkpoint, metadata, versions)
         except (TypeError, ValueError):
             require_storable(self.saver.serde, values.items(), self._writers)
             raise
+
+    def _tell_lost_kinds(self, namespace: str, kinds: Mapping[str, str]) -> None:
+        """Log kinds once for each graph. The namespace of a subgraph is another one whenever it is entered."""
+        path = tuple(list_path(namespace))
+        for name in sorted(name for name in kinds if (path, name, kinds[name]) not in self._told):
+            self._told.add((path, name, kinds[name]))
+            _log.warning(
+                "run %s: LangGraph's serializer does not keep the kind of %s in the channel %s",
+                *(self.recorder.run.id, kinds[name], name),
+            )
 
     def _show_messages(self, values: Mapping[str, Any]) -> list[WrittenMessage]:
         """Return the messages that a state adds to the conversation."""

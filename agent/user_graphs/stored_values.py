@@ -1,8 +1,9 @@
 """Values that LangGraph's serializer cannot store, or gives back as another kind: they are named with their channel."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
-from dataclasses import is_dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, is_dataclass
+from itertools import zip_longest
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -47,19 +48,41 @@ def require_storable(serde: SerializerProtocol, values: Iterable[tuple[str, Any]
             raise UnstorableValueError(channel, nodes.get(channel), refused) from refused
 
 
-def find_lost_kinds(serde: SerializerProtocol, values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the kinds that the serializer does not keep, by channel. A tuple, which comes back as a list, is not named."""
-    found = {}
-    for channel, value in values.items():
+@dataclass
+class LostKinds:
+    """The kinds that the serializer does not keep, by channel, in the states of a graph or a subgraph.
+
+    A tuple, which comes back as a list, is not named.
+    """
+
+    kinds: Mapping[str, str] = field(default_factory=dict)  # of the last state
+    _lists: dict[str, list[Any]] = field(default_factory=dict)  # of the last state, whose items were all kept
+
+    def note_state(self, serde: SerializerProtocol, values: Mapping[str, Any], changed: Collection[str]) -> dict[str, str]:
+        """Look at the changed channels of the next state, and return the kinds that were not known of them."""
+        kept = {name: kind for name, kind in self.kinds.items() if name in values and name not in changed}
+        found = {name: kind for name in changed if name in values and (kind := self._find_kind(serde, name, values[name]))}
+        new = {name: kind for name, kind in found.items() if self.kinds.get(name) != kind}
+        self.kinds = {**kept, **found}
+        return new
+
+    def _find_kind(self, serde: SerializerProtocol, channel: str, value: Any) -> str | None:
         content = unwrap_value(value)
+        known, before = self.kinds.get(channel), self._lists.pop(channel, [])
+        is_list = type(content) is list
         try:
-            kept = content if _is_plain(content) else serde.loads_typed(serde.dumps_typed(content))
-            kind = _find_lost_kind(content, kept)
-        except Exception:  # noqa: BLE001, S112  (the author's class; what cannot be stored is told elsewhere)
-            continue
-        if kind is not None:
-            found[channel] = kind
-    return found
+            if _is_plain(content):
+                return None
+            if known is not None and (is_list or known == type(content).__qualname__):
+                return known
+            # Items of the list before are the same objects, where a step has only added some.
+            looked = [each for each, old in zip_longest(content, before) if each is not old] if is_list else content
+            kind = _find_lost_kind(looked, serde.loads_typed(serde.dumps_typed(looked)))
+        except Exception:  # noqa: BLE001  (the author's class; what cannot be stored is told elsewhere)
+            return None
+        if is_list and kind is None:
+            self._lists[channel] = content
+        return kind
 
 
 def _is_plain(value: Any) -> bool:

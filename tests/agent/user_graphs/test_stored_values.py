@@ -1,10 +1,14 @@
 """Values that LangGraph's serializer refuses, or gives back as another kind, are named with their channel."""
 
 import logging
+from collections import Counter, deque
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from agent.user_graphs.stored_values import LostKinds
 from components.routes.graph_state import NO_PLACE, describe_states
 from tests.agent.running import Running
 from tests.agent.user_graphs.running_graphs import one_node
@@ -101,3 +105,46 @@ def test_an_output_with_half_a_character_is_shown(tmp_path: Path) -> None:
         assert "half: \ufffd" in chat.said()[-1][2]
 
     play(tmp_path, story, one_node("def node(state):\n    return {'thing': 'half: \\ud800'}"))
+
+
+def test_a_kind_that_is_lost_in_a_subgraph_is_logged_once_and_named_while_it_waits(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = (
+        "from collections import Counter\n\n\ndef count(state):\n    return {'thing': Counter('aab')}\n\n\n"
+        "def more(state):\n    return {'thing': Counter(state['thing'])}\n\n\n"
+        "def ask(state):\n    return {'messages': [AIMessage(interrupt('sure?'))]}\n\n\n"
+        "node = StateGraph(State).add_sequence([count, more, ask]).add_edge(START, 'count').compile()"
+    )
+
+    async def story(chat: Running) -> None:
+        await chat.say("hello")
+        (below,) = describe_states(chat.store, chat.runner, chat.thread_id, "", NO_PLACE)["subgraphs"]
+        assert {each["name"]: each["lost_kind"] for each in below["channels"]} == {"messages": "", "thing": "Counter"}
+        said = [each.getMessage() for each in caplog.records if "does not keep the kind of" in each.getMessage()]
+        assert [text.partition("keep ")[2] for text in said] == ["the kind of Counter in the channel thing"]
+
+    caplog.set_level(logging.WARNING)
+    play(tmp_path, story, one_node(body))
+
+
+def test_of_a_list_only_new_items_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, serde, written = LostKinds(), JsonPlusSerializer(), list[Any]()
+    write = serde.dumps_typed
+
+    def note_written(value: Any) -> tuple[str, bytes]:
+        written.append(value)
+        return write(value)
+
+    monkeypatch.setattr(serde, "dumps_typed", note_written)
+    items: list[Any] = [deque([1]), deque([2])]
+    assert found.note_state(serde, {"things": items}, {"things"}) == {}
+    assert found.note_state(serde, {"things": [*items, deque([3])]}, {"things"}) == {}
+    assert written == [items, [deque([3])]]
+    items = [*items, deque([3]), Counter("a")]
+    assert found.note_state(serde, {"things": items}, {"things"}) == {"things": "Counter"}
+    count = len(written)
+    assert found.note_state(serde, {"things": [*items, deque([4])]}, {"things"}) == {}
+    assert (found.kinds, len(written)) == ({"things": "Counter"}, count)
+    assert found.note_state(serde, {"things": [1]}, {"things"}) == {}
+    assert found.kinds == {}
