@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import PendingWrite
@@ -22,9 +23,10 @@ from agent.tools.decisions import AwaitingDecision, Decision
 from agent.user_graphs.catalog import GraphCatalog
 from agent.user_graphs.delegated_work import DelegatedWork
 from agent.user_graphs.earlier_answers import StandingAnswers
-from agent.user_graphs.graph_loop import ThreadExitError
+from agent.user_graphs.graph_loop import ThreadExitError, Work
 from agent.user_graphs.graph_run import GraphFailedError, GraphResult, GraphRun, GraphTurn
 from agent.user_graphs.interrupts import collect_questions, require_nodes
+from agent.user_graphs.opening import UserGraph
 from agent.user_graphs.reporter import Reporter
 from agent.user_graphs.run_saver import RunSaver
 from agent.user_graphs.savers import Savers
@@ -35,6 +37,7 @@ from checkpoints import Run, Runs, StateError, Store
 from checkpoints.graph_states.open_subgraphs import read_open_subgraphs
 from checkpoints.values.limits import MAX_ANSWER_CHARS
 
+T = TypeVar("T")
 MAX_CHECK_SECONDS = 5.0  # of the graph, before it gets an answer
 
 
@@ -119,13 +122,7 @@ class GraphDriver:
         )
         work = GraphRun(user_graph, self.savers, saver, turn.request, self.blocking, reporter, travel, delegated, run.id)
         try:
-            result = await user_graph.loop.run_work(work.answer)
-        except ThreadExitError as error:
-            raise GraphFailedError(user_graph.definition, error.error) from error
-        except (Exception, asyncio.CancelledError):
-            raise
-        except BaseException as error:  # a class of the author's
-            raise GraphFailedError(user_graph.definition, error) from error
+            result = await _run_work(user_graph, work.answer)
         finally:
             reporter.deliver_all(is_end=True)  # also of a graph that failed: its text is kept as a partial message
         if result.is_waiting:
@@ -161,16 +158,16 @@ class GraphDriver:
         user_graph = self.catalog.find_graph(graph)
         written = await self.blocking.run(self._read_standing_writes, thread_id)
         check = partial(require_nodes, user_graph, self.savers, thread_id, written, question_ids)
-        checking = asyncio.create_task(user_graph.loop.run_work(check))
+        checking = asyncio.create_task(_run_work(user_graph, check))
         done, _ = await asyncio.wait({checking}, timeout=MAX_CHECK_SECONDS)
-        if not done:
-            checking.cancel()  # a factory that takes long: the run tells of it, and can be stopped
+        if not done or checking.cancelled():
+            checking.cancel()  # a factory that takes long, or cancels itself: the run tells of it, and can be stopped
             return
         try:
             await checking
-        except StateError:
+        except (StateError, GraphFailedError):
             raise
-        except (Exception, ThreadExitError) as error:
+        except Exception as error:
             raise GraphFailedError(user_graph.definition, error) from error
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
@@ -205,3 +202,15 @@ class GraphDriver:
         """Return the writes of tasks since the state where a conversation stands, with the answers that stand."""
         written = self.savers.usual.read_pending_writes(thread_id)
         return written and StandingAnswers.load(self.store, self.runs, thread_id).choose_writes(written).writes
+
+
+async def _run_work(user_graph: UserGraph, work: Work[T]) -> T:
+    """Return the result of work on the loop of a graph. Raises `GraphFailedError` for a `BaseException` of the author's."""
+    try:
+        return await user_graph.loop.run_work(work)
+    except ThreadExitError as error:
+        raise GraphFailedError(user_graph.definition, error.error) from error
+    except (Exception, asyncio.CancelledError):
+        raise
+    except BaseException as error:
+        raise GraphFailedError(user_graph.definition, error) from error

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.user_graphs.graph_run import GraphFailedError
 from agent.user_graphs.interrupts import QuestionGoneError
 from checkpoints import Caller, Database, RunState
 from tests.agent.user_graphs.running_graphs import hosting, one_node
@@ -75,5 +76,37 @@ def test_an_answer_is_taken_where_another_node_was_changed(text: str, tmp_path: 
             await chat.runner.resume(thread_id, {question.id: "yes"}, caller=Caller())
             await chat.until(lambda: not chat.runs.list_running_threads())
             assert chat.said()[-1] == ("ai", "done", "old: yes")
+
+    asyncio.run(story())
+
+
+def open_once(raised: str) -> str:
+    """A graph whose factory fails from its second call on."""
+    return one_node(OLD) + (
+        "\n\nclass Base(BaseException): pass\n\nmade, opened = graph, []\n\n\nasync def graph(config):\n"
+        f"    opened.append(config)\n    if len(opened) > 1: raise {raised}\n    return made\n"
+    )
+
+
+@pytest.mark.parametrize(("raised", "told"), [("Base('boom')", "Base: boom"), ("sys.exit(3)", "SystemExit: 3")])
+def test_an_answer_to_a_graph_that_does_not_open_is_told_as_its_failure(raised: str, told: str, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with hosting(tmp_path, open_once(raised)) as chat:
+            await chat.say("go")
+            (question,) = chat.runner.list_questions(chat.thread_id)
+            with pytest.raises(GraphFailedError, match=f"The graph graph failed.*{told}"):
+                await chat.runner.resume(chat.thread_id, {question.id: "yes"}, caller=Caller())
+            assert chat.runner.list_questions(chat.thread_id) == [question]
+
+    asyncio.run(story())
+
+
+def test_an_answer_to_a_graph_that_cancels_its_opening_ends_its_run(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with hosting(tmp_path, open_once("asyncio.CancelledError")) as chat:
+            await chat.say("go")
+            (question,) = chat.runner.list_questions(chat.thread_id)
+            run = await chat.end(await chat.runner.resume(chat.thread_id, {question.id: "yes"}, caller=Caller()))
+            assert run.state in (RunState.FAILED, RunState.STOPPED, RunState.INTERRUPTED)
 
     asyncio.run(story())
