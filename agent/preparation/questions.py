@@ -1,6 +1,6 @@
 """Questions of user graphs to a person, as values: a graph waits until each has an answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -20,3 +20,12 @@ class GraphDraft:
     agent: str
     text: str
     question_ids: frozenset[str]  # of its questions; none where other subgraphs ask
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRest:
+    """What a user graph waits for where its conversation stands, as one reading."""
+
+    questions: list[GraphQuestion] = field(default_factory=list)
+    move_ids: list[str] = field(default_factory=list)  # of the calls whose moves through time wait for a person
+    drafts: list[GraphDraft] = field(default_factory=list)

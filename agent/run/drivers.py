@@ -6,7 +6,7 @@ from typing import Protocol
 
 from agent.preparation.graph_inputs import InputForm
 from agent.preparation.preparation import PreparedRun
-from agent.preparation.questions import GraphDraft, GraphQuestion
+from agent.preparation.questions import GraphRest
 from agent.run.drafts import Drafts
 from agent.run.recorder import RunRecorder
 from agent.run.time_travel import TimeTravelBuilder
@@ -34,20 +34,15 @@ class UserGraphRuns(Protocol):
     @property
     def offer(self) -> GraphOffer: ...
 
-    def list_questions(self, thread_id: str) -> list[GraphQuestion]:
-        """Return the questions that wait where a conversation stands. Blocks."""
-        ...
+    def read_rest(self, thread_id: str, *, with_drafts: bool) -> GraphRest:
+        """Return what the graph waits for where a conversation stands. Blocks.
 
-    def list_drafts(self, thread_id: str) -> list[GraphDraft]:
-        """Return what subgraphs have written that wait, or that others wait for. Blocks."""
+        `with_drafts`: also what subgraphs have written that wait, or that others wait for.
+        """
         ...
 
     async def check_answers(self, thread_id: str, graph: str, question_ids: Collection[str]) -> None:
         """Raise an error with a sentence for a question that no node of the graph waits for any more."""
-        ...
-
-    def list_move_calls(self, thread_id: str) -> Collection[str]:
-        """Return the ids of the calls whose moves wait for a person where a conversation stands. Blocks."""
         ...
 
     def find_form(self, graph: str) -> InputForm | None:

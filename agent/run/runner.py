@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agent.preparation.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
 from agent.preparation.graph_inputs import InputForm
 from agent.preparation.inputs import NothingToAnswerError, RunInputs
-from agent.preparation.questions import GraphDraft, GraphQuestion
+from agent.preparation.questions import GraphQuestion, GraphRest
 from agent.preparation.requests import (
     EmptyMessageError,
     NothingToDecideError,
@@ -137,17 +137,20 @@ class Runner:
             await self.user_graphs.check_answers(thread_id, ThreadSettings.from_thread(thread).graph, answers.keys())
         return await self._begin_run(RunRequest(thread_id, caller, answers=answers))
 
+    def read_rest(self, thread_id: str, *, with_drafts: bool = False) -> GraphRest:
+        """Return what a user graph waits for where its conversation stands. Blocks.
+
+        `with_drafts`: also what its subgraphs have written.
+        """
+        return self.user_graphs.read_rest(thread_id, with_drafts=with_drafts) if self.user_graphs else GraphRest()
+
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return the questions of a user graph that wait where its conversation stands. Blocks."""
-        return self.user_graphs.list_questions(thread_id) if self.user_graphs else []
+        return self.read_rest(thread_id).questions
 
-    def list_drafts(self, thread_id: str) -> list[GraphDraft]:
-        """Return what subgraphs of a user graph have written where its conversation waits. Blocks."""
-        return self.user_graphs.list_drafts(thread_id) if self.user_graphs else []
-
-    def list_move_calls(self, thread_id: str) -> Collection[str]:
+    def list_move_calls(self, thread_id: str) -> list[str]:
         """Return the ids of the calls of a user graph whose moves through time wait for a person. Blocks."""
-        return self.user_graphs.list_move_calls(thread_id) if self.user_graphs else ()
+        return self.read_rest(thread_id).move_ids
 
     def find_form(self, graph: str) -> InputForm | None:
         """Return the inputs of a user graph beside messages; None without any, or where they are not known."""

@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import PendingWrite
 from agent.events import HeadMoved
 from agent.preparation.graph_inputs import InputForm
 from agent.preparation.preparation import PreparedRun
-from agent.preparation.questions import GraphDraft, GraphQuestion
+from agent.preparation.questions import GraphDraft, GraphRest
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.recorder import RunRecorder, WrittenMessage
@@ -170,13 +170,21 @@ class GraphDriver:
         except Exception as error:
             raise GraphFailedError(user_graph.definition, error) from error
 
-    def list_questions(self, thread_id: str) -> list[GraphQuestion]:
-        moves = self._find_moves(thread_id)
-        return [question for question, call_id in moves if call_id is None]
+    def read_rest(self, thread_id: str, *, with_drafts: bool) -> GraphRest:
+        written = self.savers.usual.read_pending_writes(thread_id)
+        if not written and not with_drafts:
+            return GraphRest()
+        answers = StandingAnswers.load(self.store, self.runs, thread_id)
+        asked = [(each, read_move_call(each)) for each in collect_questions(answers.choose_writes(written).writes)]
+        is_move_asked = any(call_id for _, call_id in asked)
+        open_ids = {call["id"] for call in list_open_calls(self.store, thread_id)} if is_move_asked else ()
+        questions = [question for question, call_id in asked if call_id not in open_ids]
+        move_ids = [call_id for _, call_id in asked if call_id is not None and call_id in open_ids]
+        return GraphRest(questions, move_ids, self._list_drafts(thread_id, answers) if with_drafts else [])
 
-    def list_drafts(self, thread_id: str) -> list[GraphDraft]:
-        keeps_answers = StandingAnswers.load(self.store, self.runs, thread_id).keeps_all
-        works = read_open_subgraphs(self.store.database, self.savers.usual.serde, thread_id, keeps_answers=keeps_answers)
+    def _list_drafts(self, thread_id: str, answers: StandingAnswers) -> list[GraphDraft]:
+        serde, keeps_answers = self.savers.usual.serde, answers.keeps_all
+        works = read_open_subgraphs(self.store.database, serde, thread_id, keeps_answers=keeps_answers)
         # The messages of sub-agents are on the path already.
         known = (
             {str(each.body["data"].get("id") or each.id) for each in load_last_turn(self.store, thread_id)} if works else ()
@@ -187,16 +195,6 @@ class GraphDriver:
             for message in work.messages
             if isinstance(message, AIMessage) and message.id not in known and (text := str(message.text).strip())
         ]
-
-    def list_move_calls(self, thread_id: str) -> Collection[str]:
-        return [call_id for _, call_id in self._find_moves(thread_id) if call_id is not None]
-
-    def _find_moves(self, thread_id: str) -> list[tuple[GraphQuestion, str | None]]:
-        """Return the questions, each with the id of the open call whose move it waits for; None for any other question."""
-        found = collect_questions(self._read_standing_writes(thread_id))
-        asked = [read_move_call(each) for each in found]
-        open_ids = {call["id"] for call in list_open_calls(self.store, thread_id)} if any(asked) else ()
-        return [(question, each if each in open_ids else None) for question, each in zip(found, asked, strict=True)]
 
     def _read_standing_writes(self, thread_id: str) -> Sequence[PendingWrite]:
         """Return the writes of tasks since the state where a conversation stands, with the answers that stand."""

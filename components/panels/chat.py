@@ -208,10 +208,12 @@ def _describe_questions(services: Services, thread: Thread, run: Run | None) -> 
     state = run.state if run else None
     if not ThreadSettings.from_thread(thread).graph or state is RunState.RUNNING:
         return NO_QUESTIONS
-    found = services.runner.list_questions(thread.id)
-    is_waiting = state is RunState.WAITING and not services.runner.list_move_calls(thread.id)
-    questions = question_forms.describe_questions(found, is_waiting=is_waiting)
-    drafts = services.runner.list_drafts(thread.id) if questions else []
+    rest = services.runner.read_rest(thread.id, with_drafts=state is RunState.WAITING)
+    if rest.questions and state is not RunState.WAITING:  # an answer failed, or was stopped
+        rest = services.runner.read_rest(thread.id, with_drafts=True)
+    is_waiting = state is RunState.WAITING and not rest.move_ids
+    questions = question_forms.describe_questions(rest.questions, is_waiting=is_waiting)
+    drafts = rest.drafts if questions else []
     return {"questions": questions, "drafts": question_forms.describe_drafts(drafts, services.renderer.page())}
 
 

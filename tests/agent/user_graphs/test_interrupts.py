@@ -2,13 +2,14 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.events import GraphProgress
 from agent.preparation.requests import NothingToDecideError
 from agent.tools.decisions import UNDONE_CALL_TEXT
-from checkpoints import Caller, Database, RunState
+from checkpoints import Caller, Database, RunState, Store
 from tests.agent.running import Running
 from tests.agent.user_graphs.running_graphs import AGENT, answer, decide, hosting, one_node, read_channels
 from tests.agent.user_graphs.test_driving import play
@@ -216,3 +217,21 @@ def test_a_call_of_a_graph_that_was_undone_is_told_to_have_had_a_result(tmp_path
         assert [text for kind, _, text in chat.said() if kind == "tool"] == [UNDONE_CALL_TEXT]
 
     play(tmp_path, story)
+
+
+def test_what_a_graph_waits_for_is_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = list[str]()
+    list_operations = Store.list_operations
+
+    def note(store: Store, thread_id: str, **options: Any) -> Any:
+        loaded.append(thread_id)
+        return list_operations(store, thread_id, **options)
+
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        monkeypatch.setattr(Store, "list_operations", note)
+        rest = chat.runner.read_rest(chat.thread_id, with_drafts=True)
+        assert [each.value for each in rest.questions] == ["really?"]
+        assert (rest.move_ids, rest.drafts, loaded) == ([], [], [chat.thread_id])
+
+    play(tmp_path, story, one_node("def node(state):\n    return {'messages': [AIMessage(interrupt('really?'))]}"))

@@ -281,7 +281,7 @@ def read_drafts(chat: Running) -> list[tuple[str, str, int]]:
     place = {each: number for number, each in enumerate(ids)}
     return [
         (draft.agent, draft.text, next((place[each] for each in draft.question_ids if each in place), -1))
-        for draft in chat.runner.list_drafts(chat.thread_id)
+        for draft in chat.runner.read_rest(chat.thread_id, with_drafts=True).drafts
     ]
 
 
