@@ -33,6 +33,7 @@ class StandingAnswers:
     def load(cls, store: Store, runs: Runs, thread_id: str, *, other_than: str = "") -> "StandingAnswers":
         """Read the answers that stand, without those of a run that begins (`other_than`). Blocks."""
         branch_id = store.get_thread(thread_id).branch_id
+        operations: Sequence[Operation] = ()
         count, run_ids, is_whole = _USUAL_OPERATIONS, list[str](), False
         while not is_whole:
             operations = store.list_operations(thread_id, last=count)
@@ -40,7 +41,9 @@ class StandingAnswers:
             is_whole = is_whole or len(operations) < count
             count *= 10
         waiting = runs.find_waiting_run(thread_id, other_than=other_than)
-        return cls(run_ids, waiting is not None and waiting.id in run_ids)
+        # A run that went on without a message, and came to rest at once, has no operation that could be undone.
+        is_recorded = waiting is not None and any(each.undo_group == waiting.id for each in operations)
+        return cls(run_ids, waiting is not None and (waiting.id in run_ids or not is_recorded))
 
     def choose_writes(self, written: Sequence[PendingWrite]) -> "ChosenWrites":
         """Return the writes of tasks at a state, as they were when the newest of the runs came to rest."""
