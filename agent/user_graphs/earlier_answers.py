@@ -90,14 +90,19 @@ def drop_notes(written: Iterable[PendingWrite]) -> list[PendingWrite]:
 def _find_runs(operations: Sequence[Operation], branch_id: str) -> tuple[list[str], bool]:
     """Return the runs that stand since a branch came to its state, newest first, and whether `operations` go as far back."""
     run_ids = list[str]()
-    current_id = branch_id
+    current_id, restored_id = branch_id, None
     for each in operations:
-        if current_id == branch_id and not each.undone and each.kind not in (OperationKind.UNDO, OperationKind.REDO):
+        is_undone = each.undone or each.kind in (OperationKind.UNDO, OperationKind.REDO)
+        if restored_id is not None:
+            # What came between a checkpoint and its restore was left. What stood when it was saved stands again.
+            if each.kind is OperationKind.SAVE and each.result == restored_id:
+                branch_id, restored_id = current_id, None
+        elif current_id == branch_id and not is_undone:
             if each.undo_group is not None:
                 run_ids.append(each.undo_group)
-            if each.kind is OperationKind.RESTORE or any(
-                change.id == branch_id and "state_id" in change.after for change in each.changes
-            ):
+            if each.kind is OperationKind.RESTORE and each.detail.subject is None:
+                restored_id = each.result
+            elif each.kind is OperationKind.RESTORE or _moves_state(each, branch_id):
                 return run_ids, True
         for change in reversed(each.changes):
             if change.table == "thread":
@@ -106,6 +111,10 @@ def _find_runs(operations: Sequence[Operation], branch_id: str) -> tuple[list[st
             # What stood where it was forked stands on the new branch as well.
             branch_id = current_id
     return run_ids, False
+
+
+def _moves_state(operation: Operation, branch_id: str) -> bool:
+    return any(change.id == branch_id and "state_id" in change.after for change in operation.changes)
 
 
 @dataclass

@@ -216,6 +216,28 @@ def test_a_subgraph_keeps_its_memory_over_turns_that_do_not_enter_it(tmp_path: P
     play(tmp_path, story, text)
 
 
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
+def test_a_checkpoint_between_two_answers_has_the_first_one(body: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer(chat, "a")
+        saved = str(chat.store.save(chat.thread_id, name="second").result)
+        for count in (1, 2):
+            for each in ("b", "c")[:count]:
+                await answer(chat, each)
+            chat.store.restore(chat.thread_id, saved)
+            assert list_asked(chat) == ["second?"]
+        await answer(chat, "B")
+        assert list_asked(chat) == ["third?"]
+        chat.store.undo(chat.thread_id)
+        assert list_asked(chat) == ["second?"]
+        chat.store.redo(chat.thread_id)
+        await answer(chat, "C")
+        assert chat.said()[-1] == ("ai", "done", "a B C")
+
+    play(tmp_path, story, one_node(body))
+
+
 def fork_here(chat: Running) -> str:
     """Go on on a new branch, and return the id of the one before."""
     thread = chat.store.get_thread(chat.thread_id)
