@@ -26,7 +26,7 @@ MAX_TITLED_MESSAGES = 40  # messages from the end of the path, among which the f
 MAX_TITLED_MESSAGE_CHARS = 2_000  # of the question and of the answer
 MAX_TITLE_ANSWER_CHARS = 20_000  # with thoughts
 MAX_CONSIDERED_THREADS = 1_000  # remembered, so that no later answer is looked up
-_MARKS_AROUND = "\"'`´“”„‟‘’‚«»‹›「」『』*_# "
+_PAIRS = ('""', "''", "``", "´´", "__", "“”", "„“", "„”", "„‟", "‘’", "‚‘", "‚’", "«»", "»«", "‹›", "›‹", "「」", "『』")
 _COMMAND_SIGN = re.compile(r"\A/(?=[A-Za-z]+(?:\s|\Z))")
 _LABEL = re.compile(r"\A\W*title\W*:\s*", re.IGNORECASE)
 
@@ -127,5 +127,15 @@ def _find_title(text: str) -> str:
 
 def clean_title(text: str) -> str:
     """Return the first line of an answer as a title: without Markdown, quotes and a full stop, in `MAX_TITLE_CHARS`."""
-    line = clean_line(_LABEL.sub("", _find_title(text)), 10 * MAX_TITLE_CHARS).strip(_MARKS_AROUND)
-    return shorten(line.removesuffix(".").strip(_MARKS_AROUND), MAX_TITLE_CHARS)
+    line = _strip_quotes(clean_line(_LABEL.sub("", _find_title(text)), 10 * MAX_TITLE_CHARS))
+    return shorten(_strip_quotes(line.removesuffix(".")), MAX_TITLE_CHARS)
+
+
+def _strip_quotes(line: str) -> str:
+    """Return a line without the quotation marks around the whole of it: one that closes a part of it stays."""
+    line = line.strip("*# ")
+    for pair in _PAIRS:
+        inner = line.strip(pair)
+        if line[:1] + line[-1:] == pair and inner and not set(pair) & set(inner):
+            return inner.strip("*# ")
+    return line

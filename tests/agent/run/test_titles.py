@@ -157,6 +157,10 @@ def test_a_demo_title_leaves_out_the_words_that_begin_any_question(asked: str, s
     ("answer", "shown"),
     [
         ("“Bread”", "Bread"),
+        ('"Bread".', "Bread"),
+        ("**“重点”**内容", "“重点”内容"),
+        ("“Bread” and “butter”", "“Bread” and “butter”"),
+        ("__init__.py explained", "__init__.py explained"),
         ("# Bread\n\nThis title is short.", "Bread"),
         ("title: Bread.", "Bread"),
         ("`Bread` \u202e<b>\x00", "Bread <b>"),
