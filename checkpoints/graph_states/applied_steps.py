@@ -1,4 +1,4 @@
-"""Steps whose state is written: LangGraph may hand over their writes only afterwards, when nobody needs them."""
+"""Steps whose state is written, and their writes, which LangGraph may hand over on other threads."""
 
 import threading
 from collections import Counter, OrderedDict
@@ -10,6 +10,8 @@ from ..rows.write_rows import StateKey, Write
 from ..values.graph_state import OWN_PREFIXES
 
 _MAX_STEPS = 1_000
+# Threads of writes that LangGraph has submitted before a state may not have begun yet. Then the history lacks a result.
+_FIRST_WRITE_SECONDS, _OTHER_WRITES_SECONDS = 0.25, 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,17 @@ class AppliedSteps:
         self._steps: OrderedDict[StateKey, AppliedStep] = OrderedDict()
         self._lock = threading.Condition()
         self._announced: Counter[StateKey] = Counter()
+        self._begun: OrderedDict[StateKey, None] = OrderedDict()
 
     @contextmanager
     def announce_writes(self, key: StateKey) -> Iterator[None]:
         """Let the state after a step wait for writes of the step that are on their way."""
         with self._lock:
             self._announced[key] += 1
+            self._begun[key] = None
+            while len(self._begun) > _MAX_STEPS:
+                self._begun.popitem(last=False)
+            self._lock.notify_all()
         try:
             yield
         finally:
@@ -44,9 +51,13 @@ class AppliedSteps:
                 self._announced -= Counter([key])
                 self._lock.notify_all()
 
-    def await_writes(self, key: StateKey) -> None:
+    def await_writes(self, key: StateKey, *, is_of_step: bool) -> None:
+        """Wait for writes on their way; after a step also for the first one to begin, for a moment."""
         with self._lock:
+            if is_of_step and self._lock.wait_for(lambda: key in self._begun, _FIRST_WRITE_SECONDS):
+                self._lock.wait(_OTHER_WRITES_SECONDS)
             self._lock.wait_for(lambda: key not in self._announced)
+            self._begun.pop(key, None)
 
     def note_step(self, key: StateKey, step: AppliedStep) -> None:
         """Note the step after a state."""

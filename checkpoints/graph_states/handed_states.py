@@ -11,6 +11,7 @@ from ..rows.write_rows import StateKey
 from ..values.graph_state import INPUT_CHANNEL
 from ..values.model import Json
 
+_OF_LOOP = "__pregel_"  # begins keys in a config of LangGraph's loop
 _RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
 OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
 
@@ -49,6 +50,9 @@ class StatePut:
     begun: ReadThreadId | None  # where the run began
     is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
     attempt: tuple[str, int] | None = None  # of a run of Waymark: its id, and the attempt that writes
+    follows_step: bool = (
+        False  # LangGraph's loop has run tasks, each of which has handed over writes, if only that it has none
+    )
 
     @classmethod
     def parse(
@@ -59,7 +63,10 @@ class StatePut:
         merged = dict(get_checkpoint_metadata(config, metadata))
         is_resumed = bool(key.namespace and at.get(_RESUMING))
         begun = at["thread_id"] if isinstance(at["thread_id"], ReadThreadId) else None
-        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, begun, is_resumed, at.get(OF_ATTEMPT))
+        parent_id, attempt = at.get("checkpoint_id"), at.get(OF_ATTEMPT)
+        is_of_loop = merged.get("source") == "loop" and any(each.startswith(_OF_LOOP) for each in at)
+        follows = parent_id is not None and is_of_loop
+        return cls(key, parent_id, checkpoint, merged, new_versions, begun, is_resumed, attempt, follows)
 
     @property
     def is_root(self) -> bool:

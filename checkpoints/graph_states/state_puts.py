@@ -41,7 +41,7 @@ class StateWriter:
         self._last_steps = LastSteps()
 
     def write_put(self, serde: SerializerProtocol, put: StatePut) -> None:
-        self.applied.await_writes(_name_parent_key(put))
+        self.applied.await_writes(_name_parent_key(put), is_of_step=put.follows_step)
         try:
             path, step = self._write_at_once(serde, put)
         except BaseException:

@@ -66,9 +66,9 @@ def test_a_state_waits_for_writes_whose_thread_has_not_begun(store: Store, monke
     saver, is_awaited = WaymarkSaver(store), threading.Event()
     await_writes, put_writes = saver._writer.applied.await_writes, saver.put_writes
 
-    def note_waiting(key: Any) -> None:
+    def note_waiting(key: Any, *, is_of_step: bool) -> None:
         is_awaited.set()
-        await_writes(key)
+        await_writes(key, is_of_step=is_of_step)
 
     def put_late(*args: Any) -> None:
         is_awaited.wait(timeout=10)
