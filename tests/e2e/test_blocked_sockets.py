@@ -157,6 +157,8 @@ def test_a_page_whose_socket_falls_silent_opens_another_one(
         page.tab.wait_for_timeout(10)
     page.tab.evaluate("shortens = false")
     page.say("Green?")
+    expect(page.log).to_contain_text("Green it is.")
+    assert opened[1:]  # by which the answer came: the first brings nothing more
 
 
 def test_a_page_without_websockets_goes_on_after_a_frame_that_it_cannot_read(

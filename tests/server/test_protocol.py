@@ -172,11 +172,13 @@ async def ask_without_reading(port: int, first: bytes, *others: bytes) -> socket
     return client
 
 
-async def wait_until_dropped(client: socket.socket) -> None:
+async def wait_until_dropped(client: socket.socket) -> int:
+    """Return the events of a connection that the server has reset or closed."""
     errors = select.poll()
     errors.register(client, 0)
-    while not errors.poll(0):  # noqa: ASYNC110
+    while not (found := errors.poll(0)):  # noqa: ASYNC110
         await asyncio.sleep(0.005)
+    return found[0][1]
 
 
 KEPT = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -196,7 +198,7 @@ def test_a_client_that_does_not_read_an_answer_is_dropped(requests: list[bytes],
             for _ in range(20)
         ]
         for client in clients:
-            await wait_until_dropped(client)
+            assert await wait_until_dropped(client) & (select.POLLHUP | select.POLLERR)
             client.close()
 
     serve(story)

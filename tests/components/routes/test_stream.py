@@ -174,6 +174,7 @@ def test_a_quiet_page_hears_that_its_socket_is_open(monkeypatch: pytest.MonkeyPa
         ):
             while {"kind": "beat"} not in page.sent:  # noqa: ASYNC110  (as above)
                 await asyncio.sleep(0.005)
+            assert page.sent[0]["kind"] != "beat"  # what the page shows comes first
 
     monkeypatch.setattr(stream, "BEAT_SECONDS", 0.05)
     asyncio.run(story())
