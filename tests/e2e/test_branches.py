@@ -163,7 +163,7 @@ def test_an_edit_waits_for_the_answer_and_loses_nothing(talked: Page, fake_opena
 
 @pytest.mark.slow
 def test_an_edit_of_what_was_changed_elsewhere_is_refused_with_its_text_kept(talked: Page, visit: Visit) -> None:
-    talked.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=3001))
+    talked.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=1013))
     talked.reload()
     other = visit(talked.server, talked.tab.url.removeprefix(talked.server.origin), beside=talked)
     other.edit("Blue", "Black", button="Only change the text")

@@ -73,7 +73,7 @@ def test_a_failure_keeps_the_text(parted: Page, fake_openai: FakeOpenAI) -> None
 
 
 def test_a_note_is_shown_though_the_stream_is_cut_off(parted: Page) -> None:  # noqa: F811
-    parted.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=3001))
+    parted.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=1013))
     parted.reload()
     parted.choose_at(parted.branch("Before restoring Begin"), "Bring home")
     parted.dialog.get_by_label("Conclusion").fill("Mine.")

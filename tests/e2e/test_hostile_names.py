@@ -14,9 +14,10 @@ from tests.e2e.server import Server
 from tests.e2e.test_candidates import candidate, choose_models
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Fault, Say
-from tests.hostile_texts import RUN
+from tests.hostile_texts import RUN, TAGS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+SHOWN = TAGS[0]  # as it is in each list: formulas are taken out of titles
 FIND_ACTIVE = """() => [...document.querySelectorAll("body > :not(script) *")].filter((each) =>
   [...each.attributes].some(({ name }) => name.startsWith("on"))
   || (["SCRIPT", "IFRAME", "OBJECT", "EMBED", "STYLE", "BASE", "META"].includes(each.tagName) && !each.closest("footer"))
@@ -97,7 +98,7 @@ def test_120_hostile_texts_in_every_field_run_and_load_nothing(start: Start, tmp
     close(page)
     for command in ("/tag", "/again", "/prompts"):
         run_command(page, command)
-        expect(page.dialog.get_by_text(HOSTILE[0][:20]).first).to_be_attached()
+        expect(page.dialog.get_by_text(SHOWN).first).to_be_attached()
         expect_nothing_active(page, command)
         close(page)
     page.composer.fill("/prompt ")

@@ -322,6 +322,7 @@ def test_a_newcomer_reads_the_tips_and_connects_a_model(start: Start, visit: Vis
     expect_focus_in_dialog(page)
     keys.close_dialog(connect)
     keys.key("Enter")
+    expect(provider.locator("option")).not_to_have_count(0)
     keys.go(provider)
     keys.type("OpenAI-c")
     expect(provider).to_have_value("compatible")
