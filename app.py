@@ -1,12 +1,7 @@
 """Waymark: where the parts are built and joined, and the command that serves them."""
 
-import gc
-import logging
-
-if __name__ == "__main__":
-    gc.disable()  # until the server serves or a command begins: what the imports make stays, and passes only cost time
-
 import asyncio
+import logging
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -29,7 +24,6 @@ from checkpoints import EVERYBODY, Store, StoreUnavailableError, act_for
 from commands.arguments import parse_arguments
 from components.services import Services
 from config import Settings, SettingsError, load_settings
-from server import garbage
 from server.json_log import JsonFormatter, note_requests
 from server.layers import add_lifespan
 from server.serving import open_listener, serve_until_signal
@@ -240,7 +234,6 @@ def main(arguments: list[str]) -> int:
             work(settings)
             return 0
         if options.command != "serve":
-            garbage.resume_passes()
             from commands.running import run_command  # noqa: PLC0415  (a server runs none)
 
             return run_command(options, settings)

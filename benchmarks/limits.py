@@ -22,7 +22,6 @@ from benchmarks.measuring import Bar, Report, Section
 from checkpoints import Database, InvalidDocumentError
 from checkpoints.interchange import reading, transfer
 from checkpoints.values import limits
-from server.garbage import postpone_full_passes
 from tests.checkpoints import shapes
 from tests.entry_points import talking
 
@@ -77,7 +76,6 @@ class Costs:
 def measure(report: Report, folder: Path, *, quick: bool) -> None:
     """Add the bars and the table of the dearest documents to the report."""
     share = QUICK_SHARE if quick else 1.0
-    postpone_full_passes()  # as the server does
     section = Section("The dearest documents that are accepted, seconds of a processor", HEAD)
     with places(folder) as fresh:
         for name, write in DOCUMENTS.items():

@@ -21,7 +21,6 @@ from checkpoints import Caller, Receipt, Runs, StateError, Store, StoreUnavailab
 from checkpoints.people.audit_log import DEFAULT_AUDIT_DAYS
 from checkpoints.storage.driver_errors import SILENT_TEXT
 from checkpoints.values.model import ThreadProgress
-from checkpoints.values.yielding import yielding_to_loop
 from components import page_state
 from components.broadcasts import Broadcasts
 from components.list_broadcast import ListBroadcast
@@ -84,7 +83,7 @@ class Readers:
             return await self._read(read)
 
     async def _read(self, read: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, yielding_to_loop()(read))
+        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, read)
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -128,8 +127,7 @@ class Services:
 
     async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work that may write, on the pool."""
-        yielding = yielding_to_loop()(partial(function, *args, **kwargs))
-        work = partial(copy_context().run, yielding)  # in the language of the request
+        work = partial(copy_context().run, partial(function, *args, **kwargs))  # in the language of the request
         return await asyncio.get_running_loop().run_in_executor(self.pool, work)
 
     async def read_snapshot(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

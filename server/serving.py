@@ -4,28 +4,20 @@ import asyncio
 import logging
 import signal
 import socket
-import sys
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 from functools import partial
 from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from server import garbage
 from server.bounded_log import WarningLimit
-from server.handshakes import HandshakeQueue
 from server.open_files import count_allowed_connections, raise_file_limit
-from server.protocol import BoundedHttpProtocol
-from server.request_turns import RequestTurns
+from server.protocol import MAX_HEAD_BYTES, HttpProtocol
 
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
-SEND_BUFFER_BYTES = 262_144  # of the kernel, for each connection: it would take 4 MB for a client that does not read
-ACCEPTS_PER_TURN = 16  # of the loop
 ENDING_SECONDS = 2  # after Ctrl+C, for requests that are under way; then they are cancelled
 REPLACEMENT_SECONDS = 10  # the same after SIGTERM: a person's upload or import is not cut by a deployment
-MAX_LOOP_WAIT_SECONDS = 0.0002  # for another thread's lock on Python; the default is 5 ms
 
 
 def open_listener(host: str, port: int) -> socket.socket:
@@ -33,7 +25,6 @@ def open_listener(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)  # connections inherit it
     try:
         listener.bind((host, port))
     except OSError:
@@ -53,17 +44,13 @@ def serve_until_signal(
 
     `finish_start` runs beside the page from then on. Its error ends the server, and is raised.
     """
-    # An answer's token passes the lock some twenty times. Beside an import of 10 MB, each pass took the default 5 ms.
-    sys.setswitchinterval(MAX_LOOP_WAIT_SECONDS)
     config = _configure(asgi, proxy_headers)
     uvicorn_log = logging.getLogger("uvicorn.error")
     uvicorn_log.addFilter(WarningLimit(uvicorn_log))
     uvicorn_log.addFilter(_is_no_cancellation)
-    with ExitStack() as opened, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        # uvloop accepts one connection of each listener in a turn. A new one waited behind all work of a thousand others.
-        copies = [opened.enter_context(listener.dup()) for _ in range(ACCEPTS_PER_TURN - 1)]
-        server = _AnnouncingServer(config, announce, finish_start)
-        runner.run(server.serve([listener, *copies]))
+    server = _AnnouncingServer(config, announce, finish_start)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(server.serve([listener]))
     if server.failure is not None:
         raise server.failure
 
@@ -71,13 +58,9 @@ def serve_until_signal(
 def _configure(asgi: ASGIApp, proxy_headers: frozenset[bytes]) -> uvicorn.Config:
     return uvicorn.Config(
         asgi,
-        http=partial(  # type: ignore[arg-type]  # called like the class
-            BoundedHttpProtocol,
-            handshakes=HandshakeQueue(),
-            turns=RequestTurns(),
-            proxy_headers=proxy_headers,
-            max_connections=count_allowed_connections(raise_file_limit()),
-        ),
+        http=partial(HttpProtocol, proxy_headers=proxy_headers),  # type: ignore[arg-type]  # called like the class
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+        limit_concurrency=count_allowed_connections(raise_file_limit()),
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_config=None,  # its own handlers would write lines without a time, and without escaping what they quote
         log_level="warning",
@@ -121,6 +104,3 @@ class _AnnouncingServer(uvicorn.Server):
             await self._finish_start()
         except Exception as error:  # noqa: BLE001  (raised again once the server has ended)
             self.failure, self.should_exit = error, True
-            return
-        garbage.postpone_full_passes()  # now that everything is imported
-        await garbage.collect_when_idle()

@@ -10,8 +10,6 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from server import garbage
-
 _log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 100  # of programs that watch the process
@@ -25,12 +23,9 @@ async def run_until_signal(start: Callable[[], Awaitable[None]], close: Callable
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     try:
         await start()
-        garbage.postpone_full_passes()
-        collecting = asyncio.create_task(garbage.collect_when_idle())
         await ended.wait()
         for number in (signal.SIGINT, signal.SIGTERM):  # a second one ends the process at once
             asyncio.get_running_loop().remove_signal_handler(number)
-        collecting.cancel()
     finally:
         await close()
 

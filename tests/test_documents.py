@@ -53,7 +53,7 @@ from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from components.workers import redacted_exports, redaction_worker, rendering
 from config import Settings, load_settings
-from server import dash_requests, guard, handshakes, open_files, protocol, request_rate
+from server import dash_requests, guard, open_files, protocol, request_rate
 from setting_types import PROVIDER_KEYS
 from startup.page_server import ALLOWED_ROUTES
 from supply.pins import GRAPH_CONSTRAINTS, read_pins
@@ -254,10 +254,9 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{mcp_messages.MAX_EVENT_LINES:,} of an address, {mcp_messages.MAX_KEPT_BYTES / 1e6:g} MB kept; beyond it the "
         "session is opened again",
         "One request to the server": f"{protocol.MAX_HEAD_BYTES:,} bytes of address and headers in "
-        f"{protocol.MAX_HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
+        f"{protocol.HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
         f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "
-        f"{dash_requests.MAX_REQUEST_VALUES:,} values) in {protocol.MAX_BODY_SECONDS:g} s; of an answer, "
-        f"{protocol.MIN_READ_BYTES:,} bytes are read in {protocol.MAX_UNREAD_SECONDS:g} s, or what is left",
+        f"{dash_requests.MAX_REQUEST_VALUES:,} values)",
         "Connections at once": "as many files as the system lets Waymark open, up to "
         f"{open_files.MAX_OPEN_FILES:,}, less {open_files.RESERVED_FILES} for everything else",
         "Uploads": f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/import') / 1e6:g} MB of a file to import, "
@@ -266,8 +265,6 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"for {uploads.MAX_KEPT_SECONDS / 60:g} minutes",
         "Requests of one session for data": f"{request_rate.MAX_BURST_REQUESTS:,} at once, and then "
         f"{request_rate.MAX_REQUESTS_PER_SECOND} a second",
-        "Sockets that open": f"{1 / handshakes.HANDSHAKE_SECONDS:g} a second, each browser in turn; "
-        f"{handshakes.MAX_WAITING_HANDSHAKES} wait, and the others are refused and try again",
         "Requests in place of a socket": f"{polled_socket.MAX_KEPT_FRAMES} frames wait for a page that does not ask, "
         f"for {polled_socket.MAX_SILENT_SECONDS:g} s; an answer waits {polled_socket.HOLD_SECONDS:g} s for frames",
         "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, "

@@ -11,9 +11,9 @@ from tests.app_process import ROOT, read_environment
 pytestmark = pytest.mark.slow
 
 START = """
-import json, runpy, sys, gc
+import json, runpy, sys
 import server.serving
-def show(*_): print(json.dumps({"modules": list(sys.modules), "collects": gc.isenabled()}))
+def show(*_): print(json.dumps({"modules": list(sys.modules)}))
 server.serving.serve_until_signal = show
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
@@ -59,7 +59,3 @@ def start(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
 )
 def test_the_start_does_not_import(package: str, reason: str, start: dict[str, list[str]]) -> None:
     assert package not in start["modules"], reason
-
-
-def test_the_garbage_collector_is_off_until_the_server_serves(start: dict[str, bool]) -> None:
-    assert not start["collects"]

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from checkpoints.values.yielding import yielding_to_loop
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -34,7 +32,6 @@ class BlockingPool:
 
 def _call_work(work: Callable[[], T]) -> T:
     try:
-        with yielding_to_loop():
-            return work()
+        return work()
     except StopIteration as error:  # no future takes it: its caller would wait for ever
         raise RuntimeError("blocking work raised StopIteration") from error

@@ -18,7 +18,6 @@ from ..values.limits import (
 )
 from ..values.model import Json
 from ..values.sentence import sentence
-from ..values.yielding import yield_to_loop
 from . import image_parts, strict_json
 from .state_checks import check_state_sizes
 from .waymark import WrittenDocument
@@ -44,7 +43,6 @@ def _check_limits(document: Json, written: WrittenDocument) -> None:
     check_branch_and_checkpoint_count(len(document["branches"]), len(document["checkpoints"]))
     check_alternatives([message["parent_id"] for message in document["messages"]])
     for index, (message, content) in enumerate(zip(document["messages"], contents, strict=True)):
-        yield_to_loop()
         if excess := describe_call_excess(message["message"]["data"]):
             raise InvalidDocumentError(excess, f"messages[{index}].message")
         if isinstance(content, list):

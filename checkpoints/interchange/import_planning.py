@@ -14,7 +14,6 @@ from ..values.model import Checkpoint, Node
 from ..values.names import clean_name
 from ..values.operation_detail import OperationDetail
 from ..values.sentence import sentence
-from ..values.yielding import yield_to_loop
 from .branch_index import BranchHead, find_free_name, match_branches
 from .existing_contents import ExistingContents, IdOwner
 from .import_plan import (
@@ -137,7 +136,6 @@ def _plan_chains(doc: Document, last_depths: Mapping[int, int], stored: Mapping[
     for part in doc.messages:
         if part.id in stored or part.id in planned:
             continue
-        yield_to_loop()
         line = [part.id]
         while following := children[line[-1]]:
             line.append(following[0].id)

@@ -13,7 +13,6 @@ from typing import Any
 from ..values import serde
 from ..values.errors import InvalidDocumentError
 from ..values.sentence import sentence
-from ..values.yielding import yield_to_loop
 from . import strict_json
 
 MIN_LONG_BYTES = 100_000
@@ -127,7 +126,6 @@ def _find_long_texts(raw: bytes) -> Iterator[tuple[int, int]]:
         raw = raw.replace(b"\\\\", b"__").replace(b'\\"', b"__")  # now each quote begins or ends a text
     position = texts = quotes = 0
     while position < len(raw):
-        yield_to_loop()
         if raw.find(b'"', position, position + _WINDOW_BYTES) >= 0:
             position += _WINDOW_BYTES
             continue

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from ..values.errors import InvalidDocumentError
 from ..values.sentence import sentence
-from ..values.yielding import yield_to_loop
 from . import strict_json
 
 WINDOW_BYTES = 262_144
@@ -118,7 +117,6 @@ class MemberReader:
             self._place += 1
             return
         while True:
-            yield_to_loop()
             yield
             following = self._peek_character()
             if following not in {",", end}:

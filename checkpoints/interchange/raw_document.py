@@ -9,7 +9,6 @@ from typing import Any
 
 from ..values import serde
 from ..values.errors import InvalidDocumentError
-from ..values.yielding import yield_to_loop
 from . import strict_json
 from .long_texts import LongTexts
 from .waymark import UNHASHED
@@ -54,7 +53,6 @@ class RawDocument:
 
     def iterate_items(self, name: str) -> Iterator[Any]:
         for item in self.lists[name]:
-            yield_to_loop()
             yield serde.parse_canonical(item.decode())
 
     def count_items(self, name: str) -> int:
@@ -73,7 +71,6 @@ class RawDocument:
             else:
                 yield "["
                 for place, item in enumerate(self.lists[name]):
-                    yield_to_loop()
                     yield "," if place else ""
                     yield from self.iterate_pieces(item.decode())
                 yield "]"

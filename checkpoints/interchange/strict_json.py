@@ -18,7 +18,6 @@ from ..values.limits import (
     is_deeper,
 )
 from ..values.sentence import sentence
-from ..values.yielding import yield_to_loop
 
 _PIECE_BYTES = 64_000
 _LEVELS_OF_ITEM = 2  # of the document and of the list, above an item
@@ -169,7 +168,6 @@ def _iterate_separators(raw: bytes) -> Iterator[bytes]:
             piece = piece[:-1]  # the next piece begins with the whole escape
         start += len(piece)
         outside, is_in_text = _cut_texts(piece, is_in_text=is_in_text)
-        yield_to_loop()
         yield outside.translate(None, _NO_SEPARATORS)
 
 

@@ -17,13 +17,11 @@ from ..values.history import Path, Place
 from ..values.model import MAIN, Message, MessageSize, MessageStatus, Node
 from ..values.progress import Report, count_steps, ignore_progress
 from ..values.sentence import sentence
-from ..values.yielding import yield_to_loop
 from . import path_rows, thread_rows
 
 TreeRow = sa.Row[Any]  # of a message, with all its columns
 _RowWithParent = tuple[Any, str | None]  # a row of a message, and the hash of the message before it
 _MAX_PROMPT_SEARCH_MESSAGES = 200
-_PORTION_ROWS = 200  # of a tree
 _FIRST_PORTION_MESSAGES = 250  # of a reading that ends at so many values
 _READING = sentence("Reading")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
@@ -274,11 +272,7 @@ def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collect
 
 def select_tree(connection: sa.Connection, thread_id: str) -> Sequence[TreeRow]:
     """Return the rows of the whole tree, parents before children, siblings in the order they were written."""
-    rows: list[TreeRow] = []
-    for portion in connection.execute(_tree_query, {"thread_id": thread_id}).partitions(_PORTION_ROWS):
-        rows += portion
-        yield_to_loop()
-    return rows
+    return connection.execute(_tree_query, {"thread_id": thread_id}).all()
 
 
 def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Message]:

@@ -17,7 +17,6 @@ from sqlalchemy.pool import StaticPool
 from ..values.errors import ContendedError, StoreBusyError, StoreUnavailableError
 from ..values.sentence import sentence
 from ..values.text import pluralize
-from ..values.yielding import without_yielding
 from . import high_water_mark, migrations, postgresql, schema, sqlite
 from .driver_errors import LOCKED, READ_ONLY_TEXT, read_driver_sentence, translate_errors, translate_opening_errors
 from .ownership import EVERYBODY, OwnedDatabase, act_for, require_writer
@@ -226,7 +225,7 @@ class Database(OwnedDatabase):
         require_writer()
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
         access = self.open_access()
-        with self._take_turn(), without_yielding(), self.track_failures("write"), self._connect_to_write() as connection:
+        with self._take_turn(), self.track_failures("write"), self._connect_to_write() as connection:
             connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions, **access)
             with ExitStack() as ended, connection.begin():
                 ended.enter_context(self._count_write())  # until the commit has ended

@@ -8,7 +8,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..values.errors import StoreUnavailableError, TakesTooLongError
-from ..values.yielding import begin_step, yield_to_loop
 from .driver_errors import REFUSED
 
 # Of one statement, as SQLite is usually built. PostgreSQL takes twice as many, and closes the connection.
@@ -37,10 +36,8 @@ def limit_seconds(connection: sa.Connection, seconds: float | None) -> Iterator[
 
 
 def watch_statements(engine: sa.Engine) -> None:
-    """Check each statement before it runs. Long work gives way there, and does not count its wait for the database."""
+    """Check each statement before it runs."""
     sa.event.listen(engine, "before_cursor_execute", check_statement)
-    sa.event.listen(engine, "before_cursor_execute", lambda *_: yield_to_loop())
-    sa.event.listen(engine, "after_cursor_execute", lambda *_: begin_step())
 
 
 def check_statement(

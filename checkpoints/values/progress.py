@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from .yielding import begin_step, yield_to_loop
-
 MAX_REPORTS = 100  # of one phase
 T = TypeVar("T")
 
@@ -49,11 +47,9 @@ class StepCounter:
         self._done = 0
         if total:
             report(self._progress)
-        begin_step()
 
     def add(self, steps: int = 1) -> None:
-        """Count steps that are done, and give way between them."""
-        yield_to_loop()
+        """Count steps that are done."""
         total = self._progress.total or 0
         self._done = min(self._done + steps, total)
         if self._done > self._reported and (self._done - self._reported >= self._stride or self._done == total):

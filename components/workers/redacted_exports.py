@@ -20,7 +20,6 @@ from checkpoints.values.errors import ExportTooLargeError, StateError
 from checkpoints.values.model import Json
 from checkpoints.values.progress import Progress, Report
 from checkpoints.values.sentence import Sentence, sentence
-from checkpoints.values.yielding import yielding_to_loop
 from components.workers.worker_process import WorkerProcess
 from words import N_
 
@@ -68,10 +67,7 @@ class RedactedExports:
         try:
             await self._wait_for_turn(report)
             try:
-                yielding = yielding_to_loop()(write)
-                return await asyncio.get_running_loop().run_in_executor(
-                    self._pool, copy_context().run, yielding, self._redact
-                )
+                return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, write, self._redact)
             finally:
                 self._turn.release()
         finally:

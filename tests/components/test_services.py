@@ -9,8 +9,6 @@ import pytest
 
 from agent.demo.model import DemoChatModel
 from checkpoints import Caller, Operation, OperationKind, Runs, Store, StoreUnavailableError
-from checkpoints.values.progress import ignore_progress
-from checkpoints.values.yielding import Yielder, yield_to_loop
 from components import services as services_module
 from components.services import SECOND_READINGS, Services
 from tests.agent.running import Only, running
@@ -65,24 +63,6 @@ def test_readings_of_some_conversations_keep_nobody_else_waiting(file_store: Sto
                 services.close()
 
     asyncio.run(story())
-
-
-def test_work_on_every_thread_beside_the_loop_gives_way_and_that_on_the_loop_does_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ended: list[int] = []
-    monkeypatch.setattr(Yielder, "end_step", lambda _: ended.append(threading.get_ident()))
-
-    async def story() -> None:
-        async with open_services() as services:
-            for run in (services.run_blocking, services.read_snapshot, services.runner.blocking.run):
-                await run(yield_to_loop)
-            await services.redacted_exports.make(lambda _: yield_to_loop(), ignore_progress)
-            yield_to_loop()
-
-    asyncio.run(story())
-    assert len(ended) == 4
-    assert threading.get_ident() not in ended
 
 
 def test_a_database_that_stands_still_is_unavailable_until_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,8 @@
-"""The process that serves: its loop waits little for other threads, and no stranger can fill its log or sign it."""
+"""The process that serves: it ends in order, and no stranger can fill its log or sign it."""
 
 import asyncio
-import gc
 import signal
 import socket
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
 
@@ -17,14 +13,6 @@ from starlette.types import Receive, Scope, Send
 from server import serving
 from server.bounded_log import MAX_LINES
 from tests.servers import Server
-
-
-@pytest.fixture(autouse=True)
-def settings_of_the_process() -> Iterator[None]:
-    seconds = sys.getswitchinterval()
-    yield
-    sys.setswitchinterval(seconds)
-    gc.unfreeze()
 
 
 def send_raw(origin: str, data: bytes) -> bytes:
@@ -67,23 +55,6 @@ async def _answer_lifespan(receive: Receive, send: Send) -> None:
     for event in ("startup", "shutdown"):
         await receive()
         await send({"type": f"lifespan.{event}.complete"})
-
-
-def test_while_it_serves_no_thread_keeps_the_lock_for_the_default_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-
-    async def record(server: serving._AnnouncingServer, sockets: list[socket.socket]) -> None:
-        seen.append(sys.getswitchinterval())
-
-    async def answer(*_: object) -> None: ...
-
-    async def load_nothing() -> None: ...
-
-    monkeypatch.setattr(serving._AnnouncingServer, "serve", record)
-    with serving.open_listener("127.0.0.1", 0) as listener:
-        serving.serve_until_signal(answer, listener, lambda: None, load_nothing)
-    assert seen == [pytest.approx(serving.MAX_LOOP_WAIT_SECONDS)]
-    assert seen[0] <= 0.001
 
 
 def test_an_error_at_the_end_of_the_start_ends_the_server_and_is_raised() -> None:
@@ -161,36 +132,3 @@ def test_a_deployment_lets_requests_end_and_ctrl_c_waits_little(
     finally:
         signal.signal(asked, before)
     assert reply.startswith(b"HTTP/1.1 200") == is_answered
-
-
-def test_a_thousand_connections_are_accepted_in_few_turns_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    turns, count = 0, 200
-
-    async def accept_all(_: serving._AnnouncingServer, sockets: list[socket.socket]) -> None:
-        nonlocal turns
-        accepted: list[object] = []
-        loop = asyncio.get_running_loop()
-        with ExitStack() as opened:
-            for each in sockets:
-                opened.enter_context(closing(await loop.create_server(lambda: Accepted(accepted), sock=each, backlog=count)))
-            for _ in range(count):
-                opened.enter_context(socket.create_connection(sockets[0].getsockname(), timeout=60))
-            while len(accepted) < count:
-                await asyncio.sleep(0)
-                turns += 1
-
-    async def answer(*_: object) -> None: ...
-
-    async def finish() -> None: ...
-
-    monkeypatch.setattr(serving._AnnouncingServer, "serve", accept_all)
-    with serving.open_listener("127.0.0.1", 0) as listener:
-        serving.serve_until_signal(answer, listener, lambda: None, finish)
-    assert turns < count / 4
-
-
-class Accepted(asyncio.Protocol):
-    """A connection that is noted and rests."""
-
-    def __init__(self, accepted: list[object]) -> None:
-        accepted.append(self)

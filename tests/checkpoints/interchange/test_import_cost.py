@@ -1,9 +1,7 @@
 """An import writes in bulk, and prepares its rows before the lock: statements are counted, not the time."""
 
 import json
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from unittest.mock import patch
 
 import pytest
@@ -14,7 +12,6 @@ from checkpoints.interchange import import_contents, import_planning, reading, t
 from checkpoints.interchange.waymark import Document
 from checkpoints.rows import state_inserts, value_rows
 from checkpoints.values import serde
-from checkpoints.values.yielding import Yielder, yielding_to_loop
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
 from tests.statements import record_statements
@@ -107,44 +104,3 @@ def test_a_value_that_all_rows_share_is_sent_once(postgres_store: Store) -> None
     thread_id = transfer.import_thread(postgres_store, doc).result
     assert sum(each.count(thread_id) for each in sent) < 100
     assert transfer.export(postgres_store, thread_id).count('"parent_id":null') == 1
-
-
-@dataclass
-class StepCounts(Yielder):
-    """The calls of functions in each step between two ways that are given. No step waits."""
-
-    counts: list[int] = field(default_factory=lambda: [0])
-
-    def end_step(self) -> None:
-        self.counts.append(0)
-
-    def count(self, _frame: object, event: str, _argument: object) -> None:
-        self.counts[-1] += event in ("call", "c_call")
-
-
-def count_steps_of(work: Callable[[], object]) -> list[int]:
-    steps, before = StepCounts(), sys.getprofile()
-    with yielding_to_loop(steps):
-        sys.setprofile(steps.count)
-        try:
-            work()
-        finally:
-            sys.setprofile(before)
-    return steps.counts
-
-
-@pytest.mark.parametrize("write", [lambda n: shapes.saying(["x"] * n), lambda n: shapes.comb(n, n)], ids=["line", "comb"])
-def test_a_file_is_read_and_prepared_and_written_in_many_short_steps(
-    memory_store: Store, write: Callable[[int], str]
-) -> None:
-    text = write(400)
-    doc = reading.read_document(text)
-    made = transfer.import_thread(memory_store, doc).result
-    works: list[tuple[float, Callable[[], object]]] = [  # with the largest share of one step
-        (0.05, lambda: reading.read_document(text)),
-        (0.1, lambda: transfer.make_replacement(doc)),
-        (0.25, lambda: transfer.export(memory_store, made)),
-    ]
-    for share, work in works:
-        counts = count_steps_of(work)
-        assert max(counts) < share * sum(counts)
