@@ -103,7 +103,7 @@ class FakeServer:
         config = uvicorn.Config(
             Starlette(routes=routes),
             loop="asyncio",
-            http="httptools",
+            http="h11",
             ws="none",
             lifespan="off",
             log_config=None,
