@@ -154,7 +154,16 @@ def test_every_command_of_a_document_exists(document: Path) -> None:
 def test_the_changelog_keeps_the_release_of_the_library() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     releases = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert [name.split(" – ")[0] for name in releases] == ["Unreleased", version]
+    assert [name.split(" – ")[0] for name in releases][:2] == ["Unreleased", version]
+
+
+def test_the_package_names_its_licence_and_the_security_policy_its_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    title = (ROOT / "LICENSE").read_text().split("\n")[0]
+    assert title == f"{project['license']} License"
+    assert project["license-files"] == ["LICENSE"]
+    minor = project["version"].rpartition(".")[0]
+    assert f"| {minor} | yes |" in (ROOT / "SECURITY.md").read_text()
 
 
 def read_settings_table() -> dict[str, tuple[str, str]]:
