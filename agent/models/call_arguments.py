@@ -2,7 +2,7 @@
 
 LangChain parses the arguments of each piece of an answer, and of the pieces joined. Where they are not JSON, its parser
 drops the last character and parses again, until the rest can be read: 16 kB with one unescaped quote took a second of the
-event loop, and four times as long for each doubling. See decision 91.
+event loop, and four times as long for each doubling. See decision 108.
 """
 
 import json
