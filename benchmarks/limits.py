@@ -92,7 +92,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
                 )
             report.note_load()
     report.bars.append(Bar("a file of 9 MB with a wrong hash is refused", measure_refusal(share), BAR_SECONDS, "s"))
-    section.remarks.append("Reading a file and importing it have no bar: see “Limits” in docs/operations.md.")
+    section.remarks.append("Reading a file and importing it have no bar: see docs/limits.md.")
     report.sections.append(section)
 
 

@@ -200,8 +200,8 @@ def test_the_table_of_settings_names_the_place_in_waymark_toml(tmp_path: Path) -
 
 def read_limits_table() -> dict[str, str]:
     """The limit of each item."""
-    section = (ROOT / "docs" / "operations.md").read_text().split("## Limits")[1].split("\n## ")[0]
-    return dict(re.findall(r"^\| (.*?) \| (.*) \|$", section, re.M)[1:])
+    text = (ROOT / "docs" / "limits.md").read_text()
+    return dict(re.findall(r"^\| (.*?) \| (.*) \|$", text, re.M)[1:])
 
 
 def test_the_table_of_limits_shows_the_limits_that_several_doors_share() -> None:

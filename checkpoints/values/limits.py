@@ -1,7 +1,7 @@
 """Limits of input from outside that several entry points share, and the functions that apply them.
 
 A limit of one entry point alone is in its module: of requests in `server`, of tools in `agent.tools`. The table in
-docs/operations.md names both.
+docs/limits.md names both.
 """
 
 from collections.abc import Iterator, Mapping
