@@ -1,14 +1,17 @@
-"""Ask the registry about the pins: a yanked one fails, newer versions are named.
+"""Ask the registry and OSV about the pins: a yanked one and one with a known fault fail, newer versions are named.
 
 `python -m supply.registry` is a part of `make check`. Without a network it says so and does not fail.
 """
 
+import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from packaging.specifiers import SpecifierSet
 
@@ -16,11 +19,22 @@ from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GRAPH_CONSTRAINTS,
 
 _YANKED = re.compile(r'^warning: `(?P<pin>\S+)` is yanked(?: \(reason: "(?P<reason>.*)"\))?$', re.MULTILINE)
 _COMPILE = (sys.executable, "-m", "uv", "pip", "compile", "--color", "never", "--universal", "--python-version", "3.11")
-_NO_SOLUTION = 1  # uv's exit code; 2 is a registry that does not answer
+_NO_SOLUTION = 1  # uv's exit code
+_NO_ANSWER = 2  # another one
+FAULTS_ADDRESS = "https://api.osv.dev"
+_AUDIT = (sys.executable, "-m", "uv", "audit", "--color", "never", "--preview-features", "audit-command")
+# What is pinned without its dependencies: see requirements-graphs.txt.
+_SCRIPT = """# /// script
+# requires-python = ">=3.11"
+# dependencies = {}
+# [tool.uv]
+# exclude-dependencies = ["langchain-google-genai"]
+# ///
+"""
 
 
 class RegistryError(Exception):
-    """The registry cannot be reached."""
+    """The registry, or the list of known faults, cannot be reached."""
 
 
 class MissingPinError(Exception):
@@ -54,9 +68,30 @@ def _resolve(requirements: Iterable[str], *options: str) -> subprocess.Completed
 
 def find_yanked(pins: Iterable[Pin]) -> tuple[Yanked, ...]:
     """Return the pins that their authors withdrew."""
-    lines = (f"{pin.name}=={pin.version}" + (f" ; {pin.marker}" if pin.marker else "") for pin in pins)
-    warnings = _resolve(lines, "--no-deps").stderr
+    warnings = _resolve(_write_lines(pins), "--no-deps").stderr
     return tuple(Yanked(match["pin"], match["reason"] or "no reason is given") for match in _YANKED.finditer(warnings))
+
+
+def find_faults(pins: Iterable[Pin], address: str) -> str:
+    """Return what OSV at the address knows against the pins, in uv's words; empty where that is nothing."""
+    with TemporaryDirectory() as folder:
+        script = Path(folder) / "pins.py"
+        script.write_text(_SCRIPT.format(json.dumps(_write_lines(pins))), encoding="utf-8")
+        audit = subprocess.run(  # noqa: S603  (no word of the command comes from outside)
+            [*_AUDIT, "--service-url", address, "--script", script],
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            # Where another registry stands in for the public one, the list is often not there: that takes no longer.
+            env={"UV_HTTP_RETRIES": "0", **os.environ},
+        )
+    if audit.returncode == _NO_ANSWER:
+        raise RegistryError(audit.stderr.strip())
+    return (audit.stdout or audit.stderr).strip() if audit.returncode else ""
+
+
+def _write_lines(pins: Iterable[Pin]) -> list[str]:
+    return [f"{pin.name}=={pin.version}" + (f" ; {pin.marker}" if pin.marker else "") for pin in pins]
 
 
 def find_newer(pins: Iterable[Pin], requirements: Iterable[Path], *options: str) -> tuple[Newer, ...]:
@@ -87,7 +122,14 @@ def main() -> int:
         print("Newer versions:", ", ".join(f"{pin.name} {pin.version} → {pin.newest}" for pin in newer))
     for pin in yanked:
         print(f"Yanked: {pin.pin} ({pin.reason}). Pin another version and run make lock.")
-    return 1 if yanked else 0
+    try:
+        faults = find_faults([*pins, *user_graphs], FAULTS_ADDRESS)
+    except RegistryError:
+        faults = ""
+        print("The list of known faults cannot be reached: the pins were not looked up in it.")
+    if faults:
+        print(faults)
+    return 1 if yanked or faults else 0
 
 
 if __name__ == "__main__":
