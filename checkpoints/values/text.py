@@ -12,7 +12,7 @@ _MAX_SEARCHED_CHARS = 4_000  # of a text whose first line with words is wanted
 _MAX_MARKED_CHARS = 300  # of a line that is read for marks
 _LINE_MARKS = re.compile(r"^\s*(?:(?:#{1,6}|[-*+](?:\s+\[[ xX]\])?|\d{1,9}[.)])\s+|>\s?)+")
 _BLOCK_LINE = re.compile(
-    r"\s*(?:(?:```|~~~).*|[-=*_\s|:]*|#{1,6}|\$\$\s*|\\[\[\]]\s*)"
+    r"\s*(?:(?:```|~~~).*|[-=*_\s|:]*|#{1,6}|\$\$\s*|\\[\[\]]\s*|\\(?:begin|end)\{\w+\*?\}\s*)"
 )  # a fence, a rule, the line below a heading or a table's, the sign around a formula
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]*)\)")
 # Code and formulas, of which money is none: no space inside of the dollars, and no digit after the last one.
@@ -20,6 +20,7 @@ _SPAN = re.compile(
     r"(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|\$\$(?P<display>.+?)(?:\$\$|$)|(?<!\\)\$(?=\S)(?P<dollars>[^$`]+?)(?<=\S)\$(?!\d)"
     r"|\\\((?P<round>.+?)\\\)|\\\[(?P<square>.+?)(?:\\\]|$)"
+    r"|(?P<environment>\\begin\{(?P<kind>\w+\*?)\}.+?\\end\{(?P=kind)\}|^\\begin\{\w+\*?\}.+)"
 )
 # Chinese, Japanese and Korean write no spaces around a word.
 _LETTER = r"[^\W\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
@@ -29,12 +30,20 @@ _EMPHASIS = re.compile(
     r"|(?<![\w\\])(?!__\w+__)(_{1,3})(?=[^\s_])(.+?)(?<=[^\s\\])\5(?!\w)"
 )
 _ESCAPED = re.compile(r"\\([*_~`#$\[\]\\])")
-_LONG_FORMULA = re.compile(r"^ *(?:\$\$ *\n[^$]{1,300}\$\$|\\\[ *\n(?:[^\\]|\\[^\[\]]){1,300}\\\])", re.MULTILINE)
+_LONG_FORMULA = re.compile(
+    r"^ *(?:\$\$[^$]{1,1000}\$\$|\\\[(?:[^\\]|\\[^\[\]]){1,1000}\\\]|\\begin\{(\w+\*?)\}[\s\S]{1,1000}?\\end\{\1\})",
+    re.MULTILINE,
+)
+# What stands around the parts of a formula, and between them.
+_TEX_GAP = re.compile(
+    r"\\begin\{(?:array|tabular|(?:x?x?align|aligned)at)\*?\}(?:\[\w\])?\{[^{}]*\}"
+    r"|\\(?:begin|end|label|tag)\*?\{[^{}]*\}|\\(?:hline|q?quad|nonumber|notag|displaystyle)(?![A-Za-z])|\\\\|(?<!\\)[&~]"
+)
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\([A-Za-z]+)\*?(?=(\{)?)")
 _RAISED = re.compile(r"\^(?:\{([\dn+-]+)\}|([\dn]))")
 _LOWERED = re.compile(r"_(?:\{(\d+)\}|(\d))")
-_TEX_MARK = re.compile(r"\\.|[{}$&]|\^(?=°)")
+_TEX_MARK = re.compile(r"\\.|[{}$]|\^(?=°)")
 # The names of HTML's characters are those of TeX, but for these.
 _TEX_SIGNS = {
     "infty": "∞",
@@ -109,7 +118,7 @@ def _write_span(span: re.Match[str]) -> str:
     text = span[span.lastgroup or 0]
     if span.lastgroup == "code":
         return text
-    text = _COMMAND.sub(_write_command, _FRACTION.sub(r"\1/\2", text))
+    text = _COMMAND.sub(_write_command, _FRACTION.sub(r"\1/\2", _TEX_GAP.sub(" ", text)))
     text = _RAISED.sub(lambda found: (found[1] or found[2]).translate(_RAISED_SIGNS), text)
     text = _LOWERED.sub(lambda found: (found[1] or found[2]).translate(_LOWERED_SIGNS), text)
     return _TEX_MARK.sub("", text)

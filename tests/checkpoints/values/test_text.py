@@ -81,6 +81,15 @@ def test_a_plain_text_has_no_signs_around_formulas_and_no_rule_of_a_table() -> N
         (r"\(\lim_{x \to 0} \sin x^{10}\) in $\mathbb{R}^n$ at $90^\circ$", "lim_x → 0 sin x¹⁰ in Rⁿ at 90°"),
         ("$$\n\\left(x^2\\right)\n$$\nmore", "(x²)"),
         ("From $5 to $10, or `$PATH` and `$HOME`", "From $5 to $10, or $PATH and $HOME"),
+        (r"\begin{equation}x^2\label{eq:1}\end{equation}", "x²"),
+        ("\\begin{align*}\n  x &= 1 \\\\\n  y &= 2\n\\end{align*}\nmore", "x = 1 y = 2"),
+        (r"Invert $$\begin{pmatrix}1&2\\3&4\end{pmatrix}$$ by hand", "Invert 1 2 3 4 by hand"),
+        (r"\begin{equation*}\begin{array}{c|c}1&2\\\hline 3&4\end{array}\end{equation*}", "1 2 3 4"),
+        ("\\begin{alignat}{2}\nx &= 1" + r"\quad" * 100 + "\n\\end{alignat}", "x = 1"),
+        ("\\begin{gather}\n\nnever closed", "never closed"),
+        ("$$x^2\n= y$$", "x² = y"),
+        ("\\[x^2\n= y\\] is it", "x² = y is it"),
+        (r"What does \begin{equation} do in `\begin{x}a\end{x}`?", r"What does \begin{equation} do in \begin{x}a\end{x}?"),
     ],
 )
 def test_a_plain_line_has_formulas_as_people_type_them(text: str, plain: str) -> None:
@@ -100,7 +109,7 @@ def test_a_plain_line_has_no_marks_in_any_script(text: str, plain: str) -> None:
     assert find_plain_line(text) == plain
 
 
-@pytest.mark.parametrize("text", ["\\[\n", "$$\n", "**a", "\\frac{", "$a", " \n\\["])
+@pytest.mark.parametrize("text", ["\\[\n", "$$\n", "**a", "\\frac{", "$a", " \n\\[", "\\begin{a}\n", "\\begin{a}"])
 def test_a_plain_line_of_marks_without_end_is_found_at_once(text: str) -> None:
     started = time.thread_time()
     find_plain_line(text * 2_000)
