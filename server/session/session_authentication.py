@@ -85,7 +85,8 @@ class SessionAuthentication(ABC):
             state["session"] = session
             if session.person:
                 state["person"], state["role"] = session.person, session.role
-            await self.sessions.note_use(session)
+            if not _is_of_stream(scope):
+                await self.sessions.note_use(session)
             return None
         if session and _is_page(scope) and "text/html" in headers.get("accept", ""):
             return build_page(HTTPStatus.FORBIDDEN, _("Open this from Waymark"), _("Open Waymark, and go on from there."))
@@ -148,6 +149,11 @@ async def _record_nothing(_kind: str, _scope: Scope, _person: str) -> None:
 
 def _is_page(scope: Scope) -> bool:
     return bool(scope["type"] == "http" and scope["method"] == "GET")
+
+
+def _is_of_stream(scope: Scope) -> bool:
+    """Return whether a page wants frames, which it does day and night without anybody: this is not a use."""
+    return bool(scope["type"] == "websocket" or scope["path"].endswith("/events"))
 
 
 def _read_page_key(scope: Scope, headers: Headers) -> str | None:

@@ -16,6 +16,7 @@ from server.session.session_file import SessionFile
 from server.session.sessions import MAX_SESSION_SECONDS
 from tests.browser import PATIENCE_MS, open_browser
 from tests.page_key import read_page_key
+from tests.server.session.test_session_file import Clock
 from tests.server.test_guard import HOST, ORIGIN, Answer, Entrance, echo, listening, served
 
 SCRIPT = "/assets/sign-in.js"
@@ -65,6 +66,25 @@ def test_nobody_gets_in_without_a_cookie(entrance: Entrance) -> None:
         assert entrance.knock(path).status == 401
     assert entrance.knock("/", "POST", **ORIGIN).status == 401
     assert entrance.socket(host=HOST, **ORIGIN) == "websocket.close"
+
+
+def test_only_what_a_person_does_is_a_use_and_neither_a_socket_nor_a_poll(tmp_path: Path) -> None:
+    """A page opens its stream again by itself, day and night; how its frames come makes no difference."""
+    clock = Clock()
+    sessions = SessionFile(tmp_path / "sessions-8050.json", read_clock=clock)
+    entrance = Entrance(sign_in=LinkSignIn(sessions, address=f"http://{HOST}", script=SCRIPT))
+    created = asyncio.run(sessions.begin(""))
+    both = {"cookie": f"waymark_8050={created.cookie}", "x-waymark-page-key": created.page_key}
+    offered = {"host": HOST, "cookie": both["cookie"], "sec-websocket-protocol": f"waymark, {created.page_key}"}
+    began = clock.now
+    clock.now += 3600
+    for path in ("/api/events", "/api/threads/1/events"):
+        assert entrance.socket(path, **offered, **ORIGIN) != "websocket.close"
+        for query in ("?poll=1", "?poll=1&seen=2"):
+            assert entrance.knock(path + query, "POST", **both, **ORIGIN).status == 200
+    assert [each.seen_at for each in asyncio.run(sessions.list_open())] == [began]
+    assert entrance.knock("/api/threads", **both).status == 200
+    assert [each.seen_at for each in asyncio.run(sessions.list_open())] == [clock.now]
 
 
 def test_behind_a_proxy_with_tls_the_link_is_public_and_the_cookie_secure(tmp_path: Path) -> None:
