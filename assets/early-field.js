@@ -9,7 +9,8 @@
   "use strict";
   var thread = location.pathname.indexOf("/t/") === 0 ? location.pathname.slice(3) : "";
   try {
-    thread = decodeURIComponent(thread);
+    // as in assets/modules/lib/thread-ids.mjs
+    thread = decodeURIComponent(thread).replace(/^(\.{1,2}~*)~$/, "$1");
   } catch (error) {
     // the server names such an address no conversation
   }

@@ -250,7 +250,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     action_routes.add_routes(server, services, LISTS, read_panels)
     stream.add_route(server, services, describe_turn)
 
-    @server.get("/api/threads/{thread_id:path}/runs/{run_id}/turn")
+    @server.get("/api/threads/{thread_id:thread}/runs/{run_id}/turn")
     async def get_turn(thread_id: str, run_id: str) -> Response:
         """Return the changes of the panels by a run that is at work; null if the page has to read every panel."""
         turn = await services.read_snapshot(describe_turn, services, thread_id, run_id)

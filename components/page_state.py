@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NotRequired
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from dash import Output, dcc, html
 from dash.development.base_component import Component
@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 
 from checkpoints.values import serde
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
+from checkpoints.values.thread_ids import read_thread_id, write_thread_id
 from components.shapes import Count
 from words import say
 
@@ -100,7 +101,7 @@ def report_problem(text: str) -> PageUpdate:
 
 
 def thread_address(thread_id: str) -> str:
-    return f"/t/{quote(thread_id, safe='')}"  # graphs of one's own may have any id
+    return f"/t/{write_thread_id(thread_id)}"  # graphs of one's own may have any id
 
 
 def parse_thread_id(pathname: str | None) -> str | None:
@@ -108,4 +109,4 @@ def parse_thread_id(pathname: str | None) -> str | None:
     if pathname is None:
         raise PreventUpdate
     # Half a surrogate pair, which JSON can carry, could be neither searched for nor sent back.
-    return serde.sanitize_text(unquote(pathname.removeprefix("/t/"))) if pathname.startswith("/t/") else None
+    return serde.sanitize_text(read_thread_id(unquote(pathname[3:]))) if pathname.startswith("/t/") else None

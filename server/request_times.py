@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.json_log import read_request_id
 
 UNTIMED_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})  # programs ask for them, again and again
-UNTIMED_ROUTES = frozenset({"/api/events", "/api/threads/{thread_id:path}/events"})  # pages do, without a socket
+UNTIMED_ROUTES = frozenset({"/api/events", "/api/threads/{thread_id:thread}/events"})  # pages do, without a socket
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 NO_ANSWER = 0  # the status of a request that has none: its client has gone, or the server has failed
 

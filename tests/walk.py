@@ -85,7 +85,7 @@ def list_requests(server: FastAPI, dependencies: Sequence[JSON]) -> Iterator[Req
             continue
         unknown = {each.name for each in route.dependant.query_params} - QUERY.keys() - {*OF_PLACES, *OF_POLLS}
         assert not unknown, f"say in QUERY what {unknown} of {route.path} means"
-        assert "{thread_id}" not in route.path, f"{route.path} needs thread_id:path: graphs give their threads any id"
+        assert "{thread_id}" not in route.path, f"{route.path} needs thread_id:thread: graphs give their threads any id"
         for method in sorted(route.methods):
             yield from _list_of_route(method, _drop_converters(route.path), dependencies)
 
@@ -118,7 +118,7 @@ def _list_of_route(method: str, path: str, dependencies: Sequence[JSON]) -> Iter
 
 
 def _drop_converters(path: str) -> str:
-    """Return a route's path with {thread_id} where it has {thread_id:path}."""
+    """Return a route's path with {thread_id} where it has {thread_id:thread}."""
     return re.sub(r":\w+(?=})", "", path)
 
 

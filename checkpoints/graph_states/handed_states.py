@@ -10,10 +10,16 @@ from ..rows.state_rows import StoredState
 from ..rows.write_rows import StateKey
 from ..values.graph_state import INPUT_CHANNEL
 from ..values.model import Json
+from ..values.thread_ids import require_text
 
 _OF_LOOP = "__pregel_"  # begins keys in a config of LangGraph's loop
 _RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
 OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
+
+
+def name_thread(config: RunnableConfig) -> str:
+    """Return the id of the conversation that a config names. Raises `ValueError` for one that is no text."""
+    return require_text(str(config["configurable"]["thread_id"]))
 
 
 class ReadThreadId(str):
@@ -59,7 +65,7 @@ class StatePut:
         cls, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> "StatePut":
         at = config["configurable"]
-        key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
+        key = StateKey(name_thread(config), at.get("checkpoint_ns", ""), checkpoint["id"])
         merged = dict(get_checkpoint_metadata(config, metadata))
         is_resumed = bool(key.namespace and at.get(_RESUMING))
         begun = at["thread_id"] if isinstance(at["thread_id"], ReadThreadId) else None

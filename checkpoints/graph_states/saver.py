@@ -31,7 +31,7 @@ from ..values.errors import UnfitMessageError
 from ..values.graph_state import list_paths, read_kind, unwrap_snapshot
 from . import state_copies, state_removal
 from .channel_values import list_numbers
-from .handed_states import OF_ATTEMPT, ReadThreadId, StatePut
+from .handed_states import OF_ATTEMPT, ReadThreadId, StatePut, name_thread
 from .message_paths import KnownPaths
 from .state_lists import StateQuery
 from .state_puts import StateWriter, check_attempt
@@ -274,13 +274,13 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
 
 def _name_key(config: RunnableConfig) -> StateKey:
     at = config["configurable"]
-    return StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), at["checkpoint_id"])
+    return StateKey(name_thread(config), at.get("checkpoint_ns", ""), at["checkpoint_id"])
 
 
 def _select_state(connection: sa.Connection, config: RunnableConfig) -> StoredState | None:
     """Return the state that a config names; without an id, the one where the conversation stands."""
     at = config["configurable"]
-    place = (str(at["thread_id"]), at.get("checkpoint_ns", ""))
+    place = (name_thread(config), at.get("checkpoint_ns", ""))
     if checkpoint_id := get_checkpoint_id(config):
         return select_listed_state(connection, *place, checkpoint_id)
     return select_latest_state(connection, *place)

@@ -1,13 +1,13 @@
 """The export dialog: the format, and the parts to leave out."""
 
 from enum import StrEnum
-from urllib.parse import quote
 
 from dash import Dash, Input, Output, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Checkbox, Label, ModalBody, ModalFooter, Select
 from dash_bootstrap_components import Textarea as Field
 
+from checkpoints.values.thread_ids import write_thread_id
 from components import dialog, page_state
 from components.panel import Panel
 from components.routes.export_download import EXPORT_FORMATS
@@ -85,7 +85,7 @@ SHOWN = ((Ids.FORM, "action"), (Ids.BUTTON, "hidden"))
 
 
 def show(_: Services, location: page_state.PageLocation) -> tuple[str, bool]:
-    return f"/api/threads/{quote(location.thread_id or '')}/export", location.thread_id is None
+    return f"/api/threads/{write_thread_id(location.thread_id or '')}/export", location.thread_id is None
 
 
 def register(app: Dash, _: Services) -> None:

@@ -26,7 +26,7 @@ class TranscriptView(TypedDict):
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get("/api/threads/{thread_id:path}/agents/{agent}")
+    @server.get("/api/threads/{thread_id:thread}/agents/{agent}")
     async def get_transcript(
         thread_id: str, agent: str, question: str | None = None, count: int = PORTION_MESSAGES
     ) -> Response:

@@ -33,7 +33,7 @@ class ComparisonView(TypedDict):
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get("/api/threads/{thread_id:path}/comparison")
+    @server.get("/api/threads/{thread_id:thread}/comparison")
     async def get_comparison(thread_id: str, one: str = "", other: str = "") -> Response:
         """Compare two positions: "" (the current one), "branch:ID", "checkpoint:ID" or "message:ID".
 

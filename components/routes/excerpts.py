@@ -48,13 +48,13 @@ class Origin:
 def add_route(server: FastAPI, services: Services) -> None:
     store = services.store
 
-    @server.get("/api/threads/{thread_id:path}/excerpts")
+    @server.get("/api/threads/{thread_id:thread}/excerpts")
     async def list_quotable(thread_id: str, place: str = "") -> Response:
         """Return the messages of a place that an excerpt can quote. The guard has checked the request."""
         origin = await services.read_snapshot(read_origin, store, thread_id, place)
         return JSONResponse(describe_origin(origin))
 
-    @server.post("/api/threads/{thread_id:path}/conclusion")
+    @server.post("/api/threads/{thread_id:thread}/conclusion")
     async def draft_conclusion(thread_id: str, request: Request) -> Response:
         """Let the model draft the conclusion of a place. It changes nothing."""
         body = await _read_body(request)
@@ -64,7 +64,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         counts = {"input": usage.input, "cached": usage.cached, "output": usage.output, "reasoning": usage.reasoning}
         return JSONResponse({"text": drafted.text, "model": drafted.spec, "usage": {**counts, "cost": read_cost(usage)}})
 
-    @server.post("/api/threads/{thread_id:path}/excerpts")
+    @server.post("/api/threads/{thread_id:thread}/excerpts")
     async def add_excerpt(thread_id: str, request: Request) -> Response:
         """Add an excerpt after the current position. The same request again does nothing."""
         body = await _read_body(request)
@@ -73,7 +73,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         receipt = await services.apply_change(store.append, thread_id, [note], detail=detail, caller=caller)
         return JSONResponse({"version": receipt.version, "message": receipt.result})
 
-    @server.get("/api/threads/{thread_id:path}/excerpts/{message_id}/place")
+    @server.get("/api/threads/{thread_id:thread}/excerpts/{message_id}/place")
     async def get_origin(thread_id: str, message_id: str) -> Response:
         """Return the message at which the page shows the origin of an excerpt."""
         return JSONResponse(await services.read_snapshot(_locate_origin, store, thread_id, message_id))

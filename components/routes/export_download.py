@@ -59,7 +59,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     The page posts the form, because redacted words must not appear in an address.
     """
 
-    @server.api_route("/api/threads/{thread_id:path}/export", methods=["GET", "POST"])
+    @server.api_route("/api/threads/{thread_id:thread}/export", methods=["GET", "POST"])
     async def download_export(thread_id: str, request: Request) -> Response:
         options = QueryParams(await request.body() if request.method == "POST" else request.query_params)
         if (kind := EXPORT_FORMATS.get(options.get("format", "waymark"))) is None:

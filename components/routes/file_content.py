@@ -18,7 +18,7 @@ from components.views.file_links import FILES_PREFIX
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get(FILES_PREFIX + "{thread_id:path}/{message_id}/{digest}")
+    @server.get(FILES_PREFIX + "{thread_id:thread}/{message_id}/{digest}")
     async def get_file(thread_id: str, message_id: str, digest: str) -> Response:
         content_hash = f"sha256:{digest}"
         part, data = await services.read_snapshot(_load_attached_file, services.store, thread_id, message_id, content_hash)

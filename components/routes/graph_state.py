@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -13,6 +13,7 @@ from checkpoints import MessageNotFoundError, Runs, Store
 from checkpoints.values import serde
 from checkpoints.values.errors import DamagedStateError
 from checkpoints.values.text import shorten_for_model
+from checkpoints.values.thread_ids import write_thread_id
 from components.routes.comparison import find_place_end
 from components.services import Services
 from components.views.channels_view import (
@@ -42,13 +43,13 @@ NO_PLACE = "-"  # instead of a second place
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get("/api/threads/{thread_id:path}/state")
+    @server.get("/api/threads/{thread_id:thread}/state")
     async def get_states(thread_id: str, place: str = "", other: str = NO_PLACE) -> Response:
         """Return the channels at a place, beside those at another one if it is named. The guard has checked the request."""
         view = await services.read_snapshot(describe_states, services.store, services.runner, thread_id, place, other)
         return JSONResponse(view)
 
-    @server.get("/api/threads/{thread_id:path}/channel")
+    @server.get("/api/threads/{thread_id:thread}/channel")
     async def get_channel(thread_id: str, name: str, place: str = "", namespace: str = "") -> Response:
         """Return the whole value of a channel at a place, as indented JSON. The guard has checked the request."""
         store = services.store
@@ -185,7 +186,7 @@ class _SideWriter:
             return ChannelSide(summary=summary, tree=None, address=None)
         of_subgraph = {"namespace": namespace} if namespace else {}
         query = urlencode({"place": self._place, "name": channel.name, **of_subgraph})
-        address = f"/api/threads/{quote(self._thread_id, safe='')}/channel?{query}"
+        address = f"/api/threads/{write_thread_id(self._thread_id)}/channel?{query}"
         if channel.byte_count > MAX_TREE_BYTES or self._budget.nodes <= 0:
             return ChannelSide(summary=_describe_channel_size(channel), tree=None, address=address)
         value = _read_channel_value(self._store, self._thread_id, channel, MAX_LEVEL_ITEMS)

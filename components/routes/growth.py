@@ -36,7 +36,7 @@ class GrowthView(TypedDict):
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get("/api/threads/{thread_id:path}/growth")
+    @server.get("/api/threads/{thread_id:thread}/growth")
     async def get_growth(thread_id: str) -> Response:
         """Return the growth of a conversation. The guard has checked the request."""
         return JSONResponse(await services.read_snapshot(measure_growth, services.store, services.runner.inputs, thread_id))

@@ -30,12 +30,12 @@ class _Person(TypedDict):
 def add_route(server: FastAPI, services: Services) -> None:
     requests = MemberRequests(services)
 
-    @server.get("/api/threads/{thread_id:path}/members")
+    @server.get("/api/threads/{thread_id:thread}/members")
     async def list_members(thread_id: str) -> Response:
         return JSONResponse(await services.read_snapshot(requests.describe, thread_id))
 
     def serve(path: str, change: Callable[[str, _Person], Awaitable[None]]) -> None:
-        @server.post(f"/api/threads/{{thread_id:path}}/members{path}", name=f"members{path}")
+        @server.post(f"/api/threads/{{thread_id:thread}}/members{path}", name=f"members{path}")
         async def change_members(thread_id: str, request: Request) -> Response:
             await change(thread_id, _parse_member(await request.body()))
             return JSONResponse(await services.read_snapshot(requests.describe, thread_id))
@@ -44,7 +44,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     serve("/role", requests.change_role)
     serve("/remove", requests.remove)
 
-    @server.post("/api/threads/{thread_id:path}/members/leave")
+    @server.post("/api/threads/{thread_id:thread}/members/leave")
     async def leave(thread_id: str) -> Response:
         await requests.leave(thread_id)
         return JSONResponse({})

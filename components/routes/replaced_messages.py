@@ -41,12 +41,12 @@ def read_removed_messages(store: Store, thread_id: str) -> tuple[list[Message], 
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get("/api/threads/{thread_id:path}/summaries/{message_id}")
+    @server.get("/api/threads/{thread_id:thread}/summaries/{message_id}")
     async def get_full_text(thread_id: str, message_id: str) -> Response:
         """Return the replaced messages. The guard has checked the request."""
         return await _answer(services, read_replaced_messages, thread_id, message_id)
 
-    @server.get("/api/threads/{thread_id:path}/removed")
+    @server.get("/api/threads/{thread_id:thread}/removed")
     async def get_removed_messages(thread_id: str) -> Response:
         """Return the messages that the last restore removed. The guard has checked the request."""
         return await _answer(services, read_removed_messages, thread_id)

@@ -33,12 +33,12 @@ class _Body(TypedDict, total=False):
 def add_route(server: FastAPI, services: Services) -> None:
     store = services.store
 
-    @server.get("/api/threads/{thread_id:path}/rerun")
+    @server.get("/api/threads/{thread_id:thread}/rerun")
     async def list_rerun_questions(thread_id: str, place: str = "") -> Response:
         """Return the questions of a place, and the conversation's own settings. The guard has checked the request."""
         return JSONResponse(await services.read_snapshot(describe_choice, services, thread_id, place))
 
-    @server.post("/api/threads/{thread_id:path}/rerun")
+    @server.post("/api/threads/{thread_id:thread}/rerun")
     async def begin_rerun(thread_id: str, request: Request) -> Response:
         """Ask the questions of a place again. The same request again begins nothing."""
         body = await _read_body(request)

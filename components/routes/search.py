@@ -90,7 +90,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             services.start_indexing()
         return JSONResponse(describe_result(found, titled))
 
-    @server.get("/api/threads/{thread_id:path}/find")
+    @server.get("/api/threads/{thread_id:thread}/find")
     async def get_path_hits(thread_id: str, q: str = "") -> Response:
         """Find messages of the open conversation's current path. The guard has checked the request."""
         found = await services.read_snapshot(store.find_in_path, thread_id, q)
@@ -98,17 +98,17 @@ def add_route(server: FastAPI, services: Services) -> None:
             services.start_indexing()
         return JSONResponse(describe_path_hits(found))
 
-    @server.get("/api/threads/{thread_id:path}/messages/{message_id}/place")
+    @server.get("/api/threads/{thread_id:thread}/messages/{message_id}/place")
     async def get_place(thread_id: str, message_id: str) -> Response:
         """Return the message at which the page shows a message that may have left the conversation."""
         return _answer_place(await services.read_snapshot(store.locate_message, thread_id, message_id))
 
-    @server.get("/api/threads/{thread_id:path}/branches/{branch_id}/place")
+    @server.get("/api/threads/{thread_id:thread}/branches/{branch_id}/place")
     async def get_branch_place(thread_id: str, branch_id: str) -> Response:
         """Return the message at which the page shows a branch."""
         return _answer_place(await services.read_snapshot(store.locate_branch, thread_id, branch_id))
 
-    @server.get("/api/threads/{thread_id:path}/checkpoints/{checkpoint_id}/place")
+    @server.get("/api/threads/{thread_id:thread}/checkpoints/{checkpoint_id}/place")
     async def get_checkpoint_place(thread_id: str, checkpoint_id: str) -> Response:
         """Return the message at which the page shows a checkpoint, of whichever branch."""
         return _answer_place(await services.read_snapshot(store.locate_checkpoint, thread_id, checkpoint_id))

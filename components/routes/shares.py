@@ -35,17 +35,17 @@ def add_route(server: FastAPI, services: Services) -> None:
         links = [_describe_link(share, name) for share, name in found]
         return JSONResponse({"links": links, "has_names": services.store.database.separates_owners, **more})
 
-    @server.get("/api/threads/{thread_id:path}/shares")
+    @server.get("/api/threads/{thread_id:thread}/shares")
     async def list_links(thread_id: str) -> Response:
         return await answer(thread_id)
 
-    @server.post("/api/threads/{thread_id:path}/shares")
+    @server.post("/api/threads/{thread_id:thread}/shares")
     async def make_link(thread_id: str, request: Request) -> Response:
         new, token = _parse_link(thread_id, await request.body()), secrets.token_urlsafe(32)
         await services.run_blocking(shares.make_link, token, new)
         return await answer(thread_id, token=token)
 
-    @server.post("/api/threads/{thread_id:path}/shares/{share_id}/revoke")
+    @server.post("/api/threads/{thread_id:thread}/shares/{share_id}/revoke")
     async def revoke_link(thread_id: str, share_id: str) -> Response:
         await services.run_blocking(shares.revoke_link, thread_id, share_id)
         return await answer(thread_id)

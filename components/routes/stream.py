@@ -43,7 +43,7 @@ def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn =
     pages = OpenPages(separates_people=services.store.database.separates_owners)
     polled = PolledSockets()
 
-    @server.post("/api/threads/{thread_id:path}/events")
+    @server.post("/api/threads/{thread_id:thread}/events")
     async def answer_poll(request: Request, thread_id: str, poll: str, seen: int | None = None) -> Response:
         """Open a socket over requests, or send what it has for the page."""
         serve = partial(_serve_page, create_frames=create_frames, pages=pages, thread_id=thread_id)
@@ -56,7 +56,7 @@ def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn =
         serve = partial(_serve_start_page, services=services, create_frames=create_frames, pages=pages)
         return JSONResponse(await polled.answer(poll, seen, await _read_text(request), serve))
 
-    @server.websocket("/api/threads/{thread_id:path}/events")
+    @server.websocket("/api/threads/{thread_id:thread}/events")
     async def serve_events(socket: WebSocket, thread_id: str) -> None:
         """Send the events of a conversation, as the guard allows. Closing the page changes nothing in the run.
 

@@ -15,7 +15,7 @@ from components.views.comparison_view import describe_models
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get("/api/threads/{thread_id:path}/usage")
+    @server.get("/api/threads/{thread_id:thread}/usage")
     async def get_usage(thread_id: str, place: str = "") -> Response:
         """Return the usage of a conversation up to a place, as the comparison names it. The guard has checked the request.
 

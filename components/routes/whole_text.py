@@ -16,7 +16,7 @@ from components.views.shown_text import MAX_SHOWN_CHARS
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get("/api/threads/{thread_id:path}/messages/{message_id}/text")
+    @server.get("/api/threads/{thread_id:thread}/messages/{message_id}/text")
     async def get_text(thread_id: str, message_id: str, part: str = "", call: str = "") -> Response:
         """Return one text of a message: its own, its reasoning, a call's arguments or all its calls. The guard has checked
         the request.
@@ -24,13 +24,13 @@ def add_route(server: FastAPI, services: Services) -> None:
         found = await services.read_snapshot(_read_text, services.store, thread_id, message_id, part, call)
         return PlainTextResponse(found)
 
-    @server.get("/api/threads/{thread_id:path}/messages/{message_id}/formatted")
+    @server.get("/api/threads/{thread_id:thread}/messages/{message_id}/formatted")
     async def get_formatted(thread_id: str, message_id: str) -> Response:
         """Return the shown part of a message's text, formatted. The guard has checked the request."""
         to_html = services.renderer.page()
         return JSONResponse(await services.read_snapshot(_format_text, services.store, thread_id, message_id, to_html))
 
-    @server.get("/api/threads/{thread_id:path}/checkpoints/{checkpoint_id}/description")
+    @server.get("/api/threads/{thread_id:thread}/checkpoints/{checkpoint_id}/description")
     async def get_description(thread_id: str, checkpoint_id: str) -> Response:
         """Return the whole description of a checkpoint. The guard has checked the request."""
         checkpoint = await services.read_snapshot(services.store.get_checkpoint, thread_id, checkpoint_id)

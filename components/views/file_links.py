@@ -6,6 +6,7 @@ from urllib.parse import quote
 from checkpoints import Message
 from checkpoints.values import files
 from checkpoints.values.files import FilePart
+from checkpoints.values.thread_ids import write_thread_id
 
 FILES_PREFIX = "/files/"
 
@@ -26,4 +27,4 @@ def describe_files(message: Message) -> list[FileView]:
 
 
 def _file_address(message: Message, part: FilePart) -> str:
-    return f"{FILES_PREFIX}{quote(message.thread_id)}/{quote(message.id)}/{part['file'].partition(':')[2]}"
+    return f"{FILES_PREFIX}{write_thread_id(message.thread_id)}/{quote(message.id)}/{part['file'].partition(':')[2]}"

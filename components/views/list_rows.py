@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from checkpoints import EVERYBODY, LOCAL_OWNER, NOBODY, Branch, Checkpoint, Run, RunState, Thread, get_acting_owner
 from checkpoints.values.model import Node
+from checkpoints.values.thread_ids import write_thread_id
 from components.views.names import name_other
 from words import say_error
 
@@ -33,7 +34,7 @@ def describe_run(value: Run | None) -> dict[str, Any] | None:
 
 def describe_checkpoint(value: Checkpoint, thread_id: str, *, is_current: bool) -> dict[str, Any]:
     missing = len(value.description) - MAX_SHOWN_DESCRIPTION_CHARS
-    address = f"/api/threads/{quote(thread_id)}/checkpoints/{quote(value.id)}/description"
+    address = f"/api/threads/{write_thread_id(thread_id)}/checkpoints/{quote(value.id)}/description"
     return {
         "id": value.id,
         "name": value.name,

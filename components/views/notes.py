@@ -10,6 +10,7 @@ from agent.time_travel.notes import NOTE_PHRASE, extract_note
 from checkpoints import Message, NewMessage
 from checkpoints.search.result import NoteRules, NoteText
 from checkpoints.values import serde
+from checkpoints.values.thread_ids import write_thread_id
 from components.views.places import describe_place_name
 from components.views.tool_cards import list_sources
 
@@ -40,7 +41,7 @@ def describe_excerpt(stored: Message, text: str) -> tuple[ExcerptView, str] | No
     mark = ExcerptMark.of(stored)
     if mark is None or stored.type != "human":
         return None
-    address = f"/api/threads/{quote(stored.thread_id)}/excerpts/{quote(stored.id)}/place"
+    address = f"/api/threads/{write_thread_id(stored.thread_id)}/excerpts/{quote(stored.id)}/place"
     return {"origin": describe_place_name(mark.origin), "address": address}, extract_excerpt(text, mark) or text
 
 
@@ -87,5 +88,5 @@ def find_note_mark(stored: Message) -> SummaryMark | MoveMark | None:
 
 
 def _build_removal(stored: Message, mark: SummaryMark | MoveMark) -> RemovalView:
-    address = f"/api/threads/{quote(stored.thread_id)}/summaries/{quote(stored.id)}"
+    address = f"/api/threads/{write_thread_id(stored.thread_id)}/summaries/{quote(stored.id)}"
     return {"removed": mark.removed, "before": mark.before, "after": mark.after, "address": address}

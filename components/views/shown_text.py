@@ -6,6 +6,7 @@ from typing import TypedDict
 from urllib.parse import quote, urlencode
 
 from checkpoints import Message
+from checkpoints.values.thread_ids import write_thread_id
 from components.views import markdown
 
 MAX_SHOWN_CHARS = 50_000  # of a message
@@ -41,7 +42,7 @@ class ShownText:
 def build_address(message: Message, **part: str) -> str:
     """Return the address of a text of a message. `part` names the text, as `whole_text` reads it."""
     query = f"?{urlencode(part)}" if part else ""
-    return f"/api/threads/{quote(message.thread_id)}/messages/{quote(message.id)}/text{query}"
+    return f"/api/threads/{write_thread_id(message.thread_id)}/messages/{quote(message.id)}/text{query}"
 
 
 def cut_shown_text(text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:

@@ -8,6 +8,7 @@ from agent.marks import QuestionMark
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.dependence import list_call_ids
 from checkpoints import Message
+from checkpoints.values.thread_ids import write_thread_id
 
 
 class WorkView(TypedDict):
@@ -40,7 +41,7 @@ def collect_work(path: Sequence[Message], asker: str) -> dict[tuple[str, str], W
 
 
 def _begin_work(question: Message) -> WorkView:
-    address = f"/api/threads/{quote(question.thread_id)}/agents/{quote(question.agent)}"
+    address = f"/api/threads/{write_thread_id(question.thread_id)}/agents/{quote(question.agent)}"
     return {"agent": question.agent, "question": question.id, "address": address, "messages": 0, "waiting": []}
 
 

@@ -3,12 +3,12 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal, TypedDict
-from urllib.parse import quote
 
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message
 from checkpoints.values.model import CheckpointMark, RemovedPart
 from checkpoints.values.text import find_plain_line, shorten, shorten_line
+from checkpoints.values.thread_ids import write_thread_id
 from components.views.message_view import MessageView
 from components.views.names import name_other
 
@@ -74,7 +74,7 @@ def describe_removed_part(part: RemovedPart | None, thread_id: str) -> RemovedPa
         "messages": views[:MAX_REMOVED_MESSAGES],
         "count": part.count,
         "undoable": part.is_newest,
-        "address": f"/api/threads/{quote(thread_id)}/removed",
+        "address": f"/api/threads/{write_thread_id(thread_id)}/removed",
     }
 
 

@@ -288,12 +288,13 @@ def test_a_copied_link_opens_at_its_message_also_of_a_branch_and_a_checkpoint(
 
 
 @pytest.mark.slow
-def test_a_conversation_of_any_id_has_a_page(start: Start, tmp_path: Path, visit: Visit) -> None:
+@pytest.mark.parametrize("thread_id", ["team/7 a?b#c%2F&d", ".", "..", "..~", "a\nb\r", "/a//../events"])
+def test_a_conversation_of_any_id_has_a_page(thread_id: str, start: Start, tmp_path: Path, visit: Visit) -> None:
     """Graphs of one's own may call theirs as they like."""
     database = Database.open_file(tmp_path / "server-0" / "data" / "waymark.db")
     store, now = Store(database), datetime.now(UTC)
     with database.begin_write() as connection:
-        thread_rows.insert_thread(connection, store.prepare_thread("Theirs", thread_id="team/7 a?b#c%2F&d"), now)
+        thread_rows.insert_thread(connection, store.prepare_thread("Theirs", thread_id=thread_id), now)
     database.close()
     page = visit(start())
     page.threads.filter(has_text="Theirs").click()

@@ -47,7 +47,7 @@ def test_a_request_is_a_span_with_its_route_and_without_its_path(tmp_path: Path)
             assert span.trace == derive_trace_id(str(span["waymark.request.id"]))
             assert not span.parent
             assert not span.is_failed
-        assert [span["http.route"] for span in spans] == ["/api/threads/{thread_id:path}/usage", None]
+        assert [span["http.route"] for span in spans] == ["/api/threads/{thread_id:thread}/usage", None]
         assert SECRET.encode() not in collector.received
 
 

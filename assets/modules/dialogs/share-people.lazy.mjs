@@ -1,5 +1,6 @@
 /** The people whom a conversation is shared with: their names and roles, adding, removing, and leaving. */
 import { useServerList } from "../lib/server-list.lazy.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useId } = window.React;
@@ -21,7 +22,7 @@ const ROLES = { owner: _("owner"), editor: _("may change it"), reader: _("may re
  * @returns {People}
  */
 export function usePeople(thread, onLeft) {
-  const address = `/api/threads/${encodeURIComponent(thread)}/members`;
+  const address = `/api/threads/${encodeThread(thread)}/members`;
   const { found, problem, change: send } = useServerList(address, UNREADABLE_TEXT);
   const change = async (path, fields) => Boolean((await send(path, fields))?.reply);
   const leave = async () => (await change("/leave", {})) && onLeft();

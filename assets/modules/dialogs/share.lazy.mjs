@@ -7,6 +7,7 @@ import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
 import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { SharedPeople, usePeople } from "./share-people.lazy.mjs";
 
@@ -82,7 +83,7 @@ function useLinks(thread) {
     found,
     problem,
     change: send,
-  } = useServerList(`/api/threads/${encodeURIComponent(thread)}/shares`, UNREADABLE_TEXT);
+  } = useServerList(`/api/threads/${encodeThread(thread)}/shares`, UNREADABLE_TEXT);
   const change = async (path, fields) => {
     const outcome = await send(path, fields);
     if (outcome?.reply) setToken(outcome.reply.token ?? null);

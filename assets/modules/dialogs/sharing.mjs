@@ -1,5 +1,6 @@
 /** The ways to the dialog of links: the menu's item for the open conversation, and the card of a checkpoint. */
 import { lazy } from "../lib/lazy.mjs";
+import { decodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { showDialog } from "../page/keys.mjs";
 
@@ -15,6 +16,6 @@ export const showShare = (thread, checkpoint = null) => showDialog(ShareDialog, 
 export function watchSharing() {
   document.addEventListener(
     "click",
-    ({ target }) => target.closest?.("#share") && showShare(decodeURIComponent(location.pathname.slice("/t/".length))),
+    ({ target }) => target.closest?.("#share") && showShare(decodeThread(location.pathname.slice("/t/".length))),
   );
 }

@@ -8,6 +8,7 @@ import { refreshPanels } from "../lib/panels.mjs";
 import { findSeenVersion } from "../lib/seen-version.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
 
@@ -28,7 +29,7 @@ loadStyle(new URL("./bring-home.lazy.css", import.meta.url));
 export function BringHome({ data, place, onClose }) {
   const { thread } = data;
   const { content, status } = useFetch(
-    `/api/threads/${encodeURIComponent(thread)}/excerpts?${new URLSearchParams({ place })}`,
+    `/api/threads/${encodeThread(thread)}/excerpts?${new URLSearchParams({ place })}`,
     GONE_TEXT,
   );
   const [text, setText] = useState("");
@@ -121,7 +122,7 @@ function useDraft(thread, place, setText) {
     if (state.isPending) return;
     const { signal } = (controller.current = new AbortController());
     setState({ isPending: true, problem: null, about: "" });
-    const { reply, problem } = await send(`/api/threads/${encodeURIComponent(thread)}/conclusion`, {
+    const { reply, problem } = await send(`/api/threads/${encodeThread(thread)}/conclusion`, {
       body: { place },
       signal,
       failureText: NO_ANSWER_TEXT,
@@ -150,7 +151,7 @@ function useNote({ thread, version }, place, onClose) {
     if (last.current.content !== content) last.current = { content, request_id: createRequestId() };
     setState({ isSending: true, problem: null });
     const body = { place, text, messages, request_id: last.current.request_id, version: findSeenVersion(thread, version) };
-    const { reply, problem } = await send(`/api/threads/${encodeURIComponent(thread)}/excerpts`, {
+    const { reply, problem } = await send(`/api/threads/${encodeThread(thread)}/excerpts`, {
       body,
       failureText: NO_ANSWER_TEXT,
     });

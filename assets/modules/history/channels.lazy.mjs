@@ -3,6 +3,7 @@ import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { Fragment, createElement: h, useState } = window.React;
@@ -31,7 +32,7 @@ loadStyle(new URL("./channels.lazy.css", import.meta.url));
  */
 export function Channels({ data, one, other, isBrief = false }) {
   const { content, status } = useFetch(
-    `/api/threads/${encodeURIComponent(data.thread)}/state?${new URLSearchParams({ place: one, other })}`,
+    `/api/threads/${encodeThread(data.thread)}/state?${new URLSearchParams({ place: one, other })}`,
     GONE_TEXT,
     data.version,
   );

@@ -3,6 +3,7 @@ import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount, formatNumber } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { Prose, runProseTool } from "../message/prose.mjs";
@@ -38,7 +39,7 @@ export function Compare({ data, place, act, onBring, onClose }) {
   const [other, setOther] = useState(CURRENT_POSITION);
   const [chosenSide, setShownSide] = useState(null);
   const { content, status } = useFetch(
-    `/api/threads/${encodeURIComponent(data.thread)}/comparison?${new URLSearchParams({ one, other })}`,
+    `/api/threads/${encodeThread(data.thread)}/comparison?${new URLSearchParams({ one, other })}`,
     GONE_TEXT,
     data.version,
   );

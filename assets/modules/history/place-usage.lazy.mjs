@@ -4,6 +4,7 @@
  */
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatModelUsages, formatUsage } from "../lib/format.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
@@ -21,7 +22,7 @@ export function PlaceUsage({ thread, place }) {
 }
 
 function Usage({ thread, place }) {
-  const { content } = useFetch(`/api/threads/${encodeURIComponent(thread)}/usage?${new URLSearchParams({ place })}`, "");
+  const { content } = useFetch(`/api/threads/${encodeThread(thread)}/usage?${new URLSearchParams({ place })}`, "");
   if (!content?.answers) return null;
   const { cost, priced, models } = content;
   return h(

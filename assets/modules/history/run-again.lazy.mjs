@@ -6,6 +6,7 @@ import { formatCount } from "../lib/format.mjs";
 import { nameModelAmong } from "../lib/model-names.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
 
@@ -26,7 +27,7 @@ loadStyle(new URL("./run-again.lazy.css", import.meta.url));
  */
 export function RunAgain({ thread, place, onClose }) {
   const { content, status } = useFetch(
-    `/api/threads/${encodeURIComponent(thread)}/rerun?${new URLSearchParams({ place })}`,
+    `/api/threads/${encodeThread(thread)}/rerun?${new URLSearchParams({ place })}`,
     GONE_TEXT,
   );
   const [changes, setChanges] = useState(/** @type {{first?: string, model?: string, instructions?: string}} */ ({}));
@@ -112,7 +113,7 @@ function useBeginning(thread, onClose) {
     const content = JSON.stringify(choice);
     if (last.current.content !== content) last.current = { content, request_id: createRequestId() };
     setState({ isSending: true, problem: null });
-    const { problem } = await send(`/api/threads/${encodeURIComponent(thread)}/rerun`, {
+    const { problem } = await send(`/api/threads/${encodeThread(thread)}/rerun`, {
       body: { ...choice, request_id: last.current.request_id },
       failureText: NO_ANSWER_TEXT,
     });

@@ -1,5 +1,6 @@
 /** Addresses of conversations, and of a message, a branch or a checkpoint in one. */
 import { copyText } from "./copying.mjs";
+import { decodeThread, encodeThread } from "./thread-ids.mjs";
 import { showToast } from "./toast.mjs";
 import { _ } from "./words.mjs";
 
@@ -8,12 +9,12 @@ const KINDS = ["message", "branch", "checkpoint"];
 const THREADS = "/t/";
 
 /** @param {string|null} thread null: the start page */
-export const buildPath = (thread) => (thread === null ? "/" : `${THREADS}${encodeURIComponent(thread)}`);
+export const buildPath = (thread) => (thread === null ? "/" : `${THREADS}${encodeThread(thread)}`);
 
 /** @returns {string|null} the conversation that an address names; it may be gone */
 export function readThread(pathname) {
   try {
-    return pathname.startsWith(THREADS) ? decodeURIComponent(pathname.slice(THREADS.length)) : null;
+    return pathname.startsWith(THREADS) ? decodeThread(pathname.slice(THREADS.length)) : null;
   } catch {
     return null; // the server names such an address no conversation
   }
@@ -37,7 +38,7 @@ export function parseAddress({ pathname, search }) {
   const query = new URLSearchParams(search);
   const kind = KINDS.find((each) => query.get(each));
   if (!kind || !pathname.startsWith(THREADS)) return null;
-  return { thread: decodeURIComponent(pathname.slice(THREADS.length)), kind, id: query.get(kind) };
+  return { thread: decodeThread(pathname.slice(THREADS.length)), kind, id: query.get(kind) };
 }
 
 /** Copy the address of a conversation or of a place in it, and tell so. @param {string} thread @param {Place} [place] */

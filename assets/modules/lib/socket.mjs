@@ -2,6 +2,7 @@
 import { connect, START_PATH } from "./connection.mjs";
 import { forgetRun, recordRun } from "./live-run.mjs";
 import { recordVersion } from "./seen-version.mjs";
+import { encodeThread } from "./thread-ids.mjs";
 
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
@@ -177,7 +178,7 @@ class ThreadSocket {
 
   open() {
     if (window.waymark.isLeaving) return;
-    this.attach(connect(`/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`));
+    this.attach(connect(`/api/threads/${encodeThread(this.#thread)}/events${this.#query}`));
   }
 
   attach(socket) {

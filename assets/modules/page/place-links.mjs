@@ -1,6 +1,7 @@
 /** Open the message, the branch or the checkpoint that the page's address names. */
 import { parseAddress } from "../lib/addresses.mjs";
 import { openPlace } from "../lib/show-place.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 
 const KIND_PATHS = { message: "messages", branch: "branches", checkpoint: "checkpoints" };
 
@@ -18,7 +19,7 @@ function openPlaceOfAddress(isReturn) {
   if (!place) return;
   const { thread, kind, id } = place;
   const { pathname } = location;
-  const address = `/api/threads/${encodeURIComponent(thread)}/${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`;
+  const address = `/api/threads/${encodeThread(thread)}/${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`;
   openPlace(thread, address, kind, { isWanted: () => location.pathname === pathname });
 }
 

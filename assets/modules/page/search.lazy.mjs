@@ -6,6 +6,7 @@ import { formatAge } from "../lib/format.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { openPlace } from "../lib/show-place.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { closeSheets } from "./panes.mjs";
 
@@ -73,7 +74,7 @@ async function fetchHits(text, signal) {
 /** Open what was found: on its branch, or where it left the conversation. @param {Hit} hit */
 export async function openHit(hit) {
   closeSheets({ restoreFocus: false });
-  const address = `/api/threads/${encodeURIComponent(hit.thread)}/messages/${encodeURIComponent(hit.message)}/place`;
+  const address = `/api/threads/${encodeThread(hit.thread)}/messages/${encodeURIComponent(hit.message)}/place`;
   await openPlace(hit.thread, address, "message", { unreadableText: UNREADABLE_TEXT });
 }
 

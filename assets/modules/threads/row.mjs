@@ -5,6 +5,7 @@ import { formatBriefAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { NameField } from "../lib/name-field.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { RowTags } from "./tags.mjs";
 
@@ -71,7 +72,7 @@ function ThreadLink(props) {
   return h(
     "a",
     {
-      href: `/t/${encodeURIComponent(id)}`, className: "thread-link", ...hooks, onClick, onKeyDown,
+      href: `/t/${encodeThread(id)}`, className: "thread-link", ...hooks, onClick, onKeyDown,
       onDoubleClick: rename,
     },
     h(ThreadLine, props),

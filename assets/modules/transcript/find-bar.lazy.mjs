@@ -5,6 +5,7 @@ import { icon } from "../lib/icons.mjs";
 import { useNetworkReturn } from "../lib/online.lazy.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { FoundMarks } from "./find-marks.lazy.mjs";
 import { keepInView } from "./scroll-to-message.mjs";
@@ -107,7 +108,7 @@ function usePathHits(thread, text, version) {
 
 async function fetchPathHits(thread, text, signal) {
   try {
-    const reply = await fetch(`/api/threads/${encodeURIComponent(thread)}/find?${new URLSearchParams({ q: text })}`, {
+    const reply = await fetch(`/api/threads/${encodeThread(thread)}/find?${new URLSearchParams({ q: text })}`, {
       signal,
     });
     if (reply.ok) return await reply.json();

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Command
@@ -209,6 +210,18 @@ def test_a_message_that_could_not_be_read_again_is_a_value_of_its_state_and_lock
 def test_an_empty_thread_id_is_refused_in_words(saver: WaymarkSaver) -> None:
     with pytest.raises(ValueError, match="The thread_id must not be empty"):
         ask(make_graph(saver), "", "hello")
+
+
+@pytest.mark.parametrize("thread_id", ["a\ud800", "a\0b"])
+def test_a_thread_id_that_is_no_text_is_refused_before_anything_is_written(saver: WaymarkSaver, thread_id: str) -> None:
+    config = make_config(thread_id)
+    with pytest.raises(ValueError, match="The thread_id '.*' must be text"):
+        ask(make_graph(saver), thread_id, "hello")
+    with pytest.raises(ValueError, match="must be text"):
+        saver.put(config, empty_checkpoint(), {}, {})
+    with pytest.raises(ValueError, match="must be text"):
+        saver.put_writes({"configurable": {**config["configurable"], "checkpoint_id": "1"}}, [("a", 1)], "task")
+    assert saver.store.list_threads() == []
 
 
 def test_a_state_that_is_changed_by_its_reader_changes_nothing(saver: WaymarkSaver) -> None:
