@@ -1,7 +1,7 @@
 """The command that shows time travel in a terminal."""
 
 from commands.arguments import Arguments
-from commands.output import EXIT_OK, EXIT_REFUSED, print_line
+from commands.output import EXIT_OK, EXIT_REFUSED, print_text
 from config import Settings
 from startup.factory import build_models
 
@@ -14,7 +14,7 @@ def run_demonstration(arguments: Arguments, settings: Settings) -> int:
     models = build_models(settings)
     switch_off_library_tracing()
     try:
-        return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, print_line) else EXIT_REFUSED
+        return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, print_text) else EXIT_REFUSED
     except KeyboardInterrupt:
         return EXIT_OK
 

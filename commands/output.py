@@ -14,8 +14,13 @@ class CommandRefusedError(StateError):
 
 
 def print_line(text: object, output: TextIO | None = None) -> None:
-    """Print a line. Titles, names and keys come from files, and a demonstration's lines from a model."""
-    print(escape_controls(str(text)), file=output or sys.stdout, flush=True)
+    """Print one line, whatever titles, names, keys and ids are in it: they come from files and programs."""
+    print_text(str(text).replace("\n", "\\n"), output)
+
+
+def print_text(text: str, output: TextIO | None = None) -> None:
+    """Print a text of several lines, of which a demonstration has some from a model."""
+    print(escape_controls(text), file=output or sys.stdout, flush=True)
 
 
 def print_refusal(sentence: str) -> int:

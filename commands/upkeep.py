@@ -19,7 +19,7 @@ from checkpoints.upkeep.erase_plan import ErasePlan
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
 from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from commands.arguments import Arguments
-from commands.output import EXIT_DAMAGED, EXIT_OK, CommandRefusedError, print_line
+from commands.output import EXIT_DAMAGED, EXIT_OK, CommandRefusedError, print_line, print_text
 from components.views.usage_table import describe_usage
 from config import Settings
 from server.terminal import ProgressLine
@@ -30,7 +30,7 @@ _AUDIT_PORTION = 1_000  # entries of one read
 
 def print_usage(_: Arguments, settings: Settings) -> int:
     with closing(Database.open_read_only(settings.connection_url)) as database:
-        print_line(json.dumps(describe_usage(read_usage_of_all(Store(database)), build_prices(settings)), indent=2))
+        print_text(json.dumps(describe_usage(read_usage_of_all(Store(database)), build_prices(settings)), indent=2))
     return EXIT_OK
 
 

@@ -137,6 +137,19 @@ def test_conversations_are_exported_whatever_a_program_called_them(
     assert not any(name.startswith((".", "-")) or len(name.encode()) > 255 for name in names)
 
 
+def test_an_id_of_several_lines_does_not_end_the_line_that_names_it(
+    file_store: Store, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_store, "new_id", iter(["x\nEverything is sound.", "branch", *map(str, range(99))]).__next__)
+        bad = talked(file_store, "one")
+    with file_store.database.begin_write() as connection:
+        connection.execute(sa.update(schema.message).where(schema.message.c.thread_id == bad).values(body="{}"))
+    assert "x\\nEverything" in refused(folder, capsys, "export", "--all", "-o", str(tmp_path / "out"))
+    assert run(folder, "verify") == output.EXIT_DAMAGED
+    assert not [line for line in capsys.readouterr().out.splitlines() if line.startswith("Everything")]
+
+
 def test_the_names_of_redacted_files_are_redacted(file_store: Store, folder: Path, tmp_path: Path) -> None:
     thread_id = talked(file_store, "a", "b")
     file_store.rename_thread(thread_id, "Ask Jane tomorrow")
