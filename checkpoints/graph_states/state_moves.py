@@ -24,7 +24,8 @@ def move_to_state(
     if change.head is not None and not history.continues(head, change.head) and change.head not in change.trace_path(head):
         kind = OperationKind.EDIT
         if goes_on and path is not None:
-            change.detail = OperationDetail(messages=_count_replaced(_load_current_path(change, paths), path))
+            replaced = _count_replaced(_load_current_path(change, paths), path)
+            change.detail = OperationDetail(messages=replaced, subject=None if replaced else "draft")
     if change.thread.deleted:  # LangGraph's user begins anew with an id that was deleted
         change.update_row("thread", change.thread.id, deleted_at=None)
     if change.thread.title == UNTITLED and (title := _find_title(path)):

@@ -9,14 +9,14 @@ from .place_name import PLACE_KINDS, PlaceKind
 LONG_SETTINGS: Final = frozenset(
     {"instructions", "extra_body"}
 )  # an operation's changes hold their texts, its detail does not
-Subject = Literal["thread", "branch", "branches", "checkpoint", "checkpoints", "message", "excerpt", "question"]
+Subject = Literal["thread", "branch", "branches", "checkpoint", "checkpoints", "message", "excerpt", "question", "draft"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationDetail:
     """Facts of one operation beside its changes, for people. Each kind sets the fields that it has, and no others."""
 
-    subject: Subject | None = None  # of a rename, pin, fork, switch, delete, clear or answer
+    subject: Subject | None = None  # of a rename, pin, fork, switch, delete, clear, answer or edit
     place: PlaceKind | None = None  # of the origin of an excerpt: `name` is its name
     name: str = ""  # the name before the change
     new_name: str = ""

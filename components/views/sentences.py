@@ -84,6 +84,7 @@ _KEPT_BRANCH: Final = Sentences(
     N_("Branched off"),
 )
 _REWRITING: Final = Sentences(N_("Replaced or removed {}"), N_("the new answer"), N_("The graph replaced or removed {}"))
+_DRAFT_REPLACEMENT: Final = Sentences(N_("Replaced the unfinished answer"), N_("the new answer"))
 _AGENT_FORK: Final = Sentences(N_("Began {}"), N_("the new {}"), N_("The agent opened {}"), N_("Branched off"))
 
 
@@ -95,6 +96,8 @@ def choose_sentences(operation: Operation) -> Sentences:
             chosen = _EXCERPT if detail.subject == "excerpt" else _ANSWER
         case OperationKind.EDIT if operation.is_rewriting:
             chosen = _REWRITING
+        case OperationKind.EDIT if detail.subject == "draft":
+            chosen = _DRAFT_REPLACEMENT
         case OperationKind.RENAME if detail.subject == "thread":
             chosen = _TITLE_OF_MODEL if operation.actor == "system" else _TITLE_CHANGE
         case OperationKind.RENAME if detail.subject == "checkpoint" and not detail.new_name:

@@ -11,6 +11,9 @@ from agent.events import TextDelta
 from agent.preparation.requests import FilesRefusedError
 from checkpoints import Caller, RunState
 from checkpoints.values.files import parse_files
+from components.panels.chat_actions import find_notice_operation
+from components.views.change_log import build_log
+from components.views.operations import describe_notice
 from tests.agent.running import KEY, Running
 from tests.agent.user_graphs.running_graphs import hosting
 from tests.app_process import PATIENCE
@@ -101,6 +104,9 @@ def test_a_stopped_answer_is_continued_from_the_step_before_it(tmp_path: Path) -
         fake.release()
         await chat.end(await chat.runner.continue_answer(chat.thread_id, caller=Caller()))
         assert chat.said() == [("human", "done", "Count."), ("ai", "done", "Five.")]
+        assert describe_notice(find_notice_operation(chat.store, chat.thread_id)) is None  # nobody set anything aside
+        log = [entry["text"] for entry in build_log(chat.store.list_operations(chat.thread_id), {})]
+        assert log[0] == "Replaced the unfinished answer"
 
     play(tmp_path, story)
 
