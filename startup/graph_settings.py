@@ -44,7 +44,7 @@ def list_graphs(settings: Settings, environ: MutableMapping[str, str] = os.envir
         for name, value in file.environment.items():
             environ.setdefault(name, value)
         if file.ignored_keys:
-            _log.warning("%s: ignored are %s.", settings.graph, ", ".join(file.ignored_keys))
+            _log.warning("%s: Waymark does not use %s.", settings.graph, ", ".join(file.ignored_keys))
         found += file.graphs
     elif settings.graph:
         found.append(_parse_path(settings.graph, name=settings.graph.rpartition(":")[2]))
@@ -131,7 +131,7 @@ def _read_environment(given: Any, file: Path) -> dict[str, str]:
         return {}
     path = file.parent / given
     if not path.is_file():  # as in a project that was just made
-        _log.warning("%s names the environment %r, and there is no such file.", file, given)
+        _log.warning("%s names the file %r of environment variables, and there is no such file.", file, given)
         return {}
     try:
         return {key: value for key, value in dotenv_values(path).items() if value is not None}

@@ -76,7 +76,7 @@ class _LoopThread:
         self.is_over = False
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_DaemonThreads())
-        self._loop.set_exception_handler(_log_lost_error)
+        self._loop.set_exception_handler(partial(_log_lost_error, name))
         self._lock = Lock()
         self._tasks: dict[Future[Any], asyncio.Task[Any] | None] = {}  # None: not started yet
         self._thread = Thread(target=self._run, name=f"user graph {name}", daemon=True)
@@ -140,10 +140,13 @@ class _LoopThread:
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
 
 
-def _log_lost_error(_: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+def _log_lost_error(name: str, _: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
     """Log where a task failed that nothing waits for. Its text may quote a conversation, as asyncio's own message may."""
     error = context.get("exception")
-    _log.warning("a task of a graph failed: %s", locate_error(error) if error else "without an error")
+    if error is None:
+        _log.warning("graph %s: its event loop reported a problem without an error", name)
+    else:
+        _log.warning("graph %s: a task that nothing waited for failed: %s", name, locate_error(error))
 
 
 class _DaemonThreads(ThreadPoolExecutor):

@@ -132,11 +132,12 @@ class _ImportThread(Thread):
     def wait_for_module(self) -> ModuleType:
         """Return the module. Raises `GraphLoadError`, also where the import does not end in time."""
         self.start()
-        for seconds in (LATE_SECONDS, MAX_IMPORT_SECONDS - LATE_SECONDS):
-            wait([self._module], seconds)
-            if self._module.done():
-                return self._module.result()
-            _log.warning("%s: the import goes on for a long time.", self._describe_place())
+        wait([self._module], LATE_SECONDS)
+        if not self._module.done():
+            _log.warning("%s: the import has not ended after %g seconds.", self._describe_place(), LATE_SECONDS)
+            wait([self._module], MAX_IMPORT_SECONDS - LATE_SECONDS)
+        if self._module.done():
+            return self._module.result()
         raise GraphLoadError(
             f"{self._describe_place()}: the import did not end within {MAX_IMPORT_SECONDS:g} seconds. "
             "A module that a graph is in must not wait or work when it is imported."

@@ -115,8 +115,8 @@ class StateRecorder:
         for name in sorted(name for name in kinds if (path, name, kinds[name]) not in self._told):
             self._told.add((path, name, kinds[name]))
             _log.warning(
-                "run %s: LangGraph's serializer does not keep the kind of %s in the channel %s",
-                *(self.recorder.run.id, kinds[name], name),
+                "run %s: stored by LangGraph's serializer, the channel %s comes back as another type than %s",
+                *(self.recorder.run.id, name, kinds[name]),
             )
 
     def _show_messages(self, values: Mapping[str, Any]) -> list[WrittenMessage]:

@@ -194,7 +194,7 @@ def test_a_project_of_langgraph_runs_unchanged(start: Start, visit: Visit, tmp_p
     form.get_by_role("button", name="Run").click()
     page.wait_for_answer()
     assert "output from call_model. Configured with None" in page.answer()
-    assert "ignored are dependencies, python_version, image_distro." in server.log()
+    assert "Waymark does not use dependencies, python_version, image_distro." in server.log()
 
 
 @pytest.mark.slow

@@ -75,7 +75,7 @@ def test_a_project_of_langgraph_is_read_and_the_rest_is_named(tmp_path: Path, ca
     ]
     assert environ == {"THEIR_KEY": "secret", "TAKEN": "ours"}
     assert [each.store_index for each in found] == 2 * [{"embed": "openai:small", "dims": 3}]
-    assert caplog.messages == [f"{path}: ignored are dependencies, python_version, store.ttl."]
+    assert caplog.messages == [f"{path}: Waymark does not use dependencies, python_version, store.ttl."]
 
 
 def test_a_byte_order_mark_before_a_project_is_read_over(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_module_of_an_installed_package_is_found(tmp_path: Path) -> None:
 def test_a_project_that_was_just_made_has_no_environment_yet(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write_project(tmp_path, graphs={"a": "a.py:a"}, env=".env")
     assert [each.name for each in list_graphs(Settings(graph=str(path)), {})] == ["a"]
-    assert caplog.messages == [f"{path} names the environment '.env', and there is no such file."]
+    assert caplog.messages == [f"{path} names the file '.env' of environment variables, and there is no such file."]
 
 
 def test_a_missing_project_is_named(tmp_path: Path) -> None:

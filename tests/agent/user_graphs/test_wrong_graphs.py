@@ -10,6 +10,7 @@ import pytest
 
 from agent.events import GraphProgress
 from agent.user_graphs.definitions import GraphLoadError
+from agent.user_graphs.graph_loop import GraphLoop
 from checkpoints import Caller, RunState
 from tests.agent.running import Running
 from tests.agent.user_graphs.running_graphs import answer, hosting, one_node
@@ -516,3 +517,23 @@ def test_messages_may_be_under_any_key_and_the_settings_choose_between_two(tmp_p
         GraphLoadError, match=r"theirs.py, line 17: Its messages_key 'no' is no channel .* It has notes, chat"
     ):
         asyncio.run(story(TWO_LISTS, "no"))
+
+
+def test_the_log_names_the_graph_of_a_task_that_failed_with_nobody_waiting(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail() -> None:
+        raise ValueError("a secret")
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        await asyncio.wait({loop.create_task(fail())})
+        gc.collect()  # asyncio reports it when the task goes
+        loop.call_exception_handler({"message": "a secret"})
+
+    loop = GraphLoop("mine")
+    asyncio.run(loop.run_work(work))
+    loop.close()
+    failed, other = caplog.messages
+    assert re.fullmatch(
+        rf"graph mine: a task that nothing waited for failed: ValueError at {re.escape(__file__)}:\d+", failed
+    )
+    assert other == "graph mine: its event loop reported a problem without an error"
