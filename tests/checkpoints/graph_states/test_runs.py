@@ -215,7 +215,7 @@ def test_an_empty_thread_id_is_refused_in_words(saver: WaymarkSaver) -> None:
 @pytest.mark.parametrize("thread_id", ["a\ud800", "a\0b"])
 def test_a_thread_id_that_is_no_text_is_refused_before_anything_is_written(saver: WaymarkSaver, thread_id: str) -> None:
     config = make_config(thread_id)
-    with pytest.raises(ValueError, match="The thread_id '.*' must be text"):
+    with pytest.raises(ValueError, match=r"The thread_id '.*' must be text"):
         ask(make_graph(saver), thread_id, "hello")
     with pytest.raises(ValueError, match="must be text"):
         saver.put(config, empty_checkpoint(), {}, {})
