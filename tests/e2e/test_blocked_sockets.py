@@ -129,6 +129,26 @@ def test_a_page_goes_back_to_websockets_by_itself(
     assert asked == []
 
 
+def test_a_page_asks_for_frames_again_and_for_no_websocket_when_the_server_was_away(
+    network: Balancer, behind: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    """Where a handshake gets no answer, a WebSocket would take seconds until the frames go on."""
+    network.block = "forbidden"
+    page = open_page(visit, behind)
+    fake_openai.script(Say("Red it is."), Say("Green it is."))
+    page.say("Red?")
+    expect(page.tab.get_by_text(TOLD)).to_be_visible()
+    tried: list[str] = []
+    page.tab.on("websocket", lambda socket: tried.append("WebSocket") if "/events" in socket.url else None)
+    page.tab.on("requestfailed", lambda request: tried.append("poll") if "poll=" in request.url else None)
+    page.tab.route(re.compile("poll="), lambda route: route.abort())
+    while tried.count("poll") < 4 and "WebSocket" not in tried:
+        page.tab.wait_for_timeout(10)
+    assert "WebSocket" not in tried
+    page.tab.unroute(re.compile("poll="))
+    page.say("Green?")
+
+
 @pytest.mark.parametrize("beats", [True, False], ids=["after a beat", "after its first frames"])
 def test_a_page_whose_socket_falls_silent_opens_another_one(
     beats: bool, shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI

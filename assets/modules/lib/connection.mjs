@@ -25,7 +25,8 @@ const BLOCKED = "polling"; // an option of the page
 // As the server writes it: no other frame is read here.
 const BEAT = '{"kind": "beat"}';
 
-let failures = readOption(BLOCKED) ? MAX_FAILURES : 0;
+let hasRequests = readOption(BLOCKED); // which have brought frames here, and no WebSocket since
+let failures = hasRequests ? MAX_FAILURES : 0;
 let proofMs = PROOF_MS;
 
 /** Keep whether the network blocks WebSockets, for the next page as well, and say it once. */
@@ -33,6 +34,12 @@ function noteBlocked(isBlocked) {
   if (isBlocked === readOption(BLOCKED)) return;
   storeOption(BLOCKED, isBlocked);
   if (isBlocked) showToastWhenFree(_("Live updates are slow here, because this network blocks WebSockets."));
+}
+
+/** Note that a WebSocket gets through. */
+function noteProof() {
+  failures = 0;
+  hasRequests = false;
 }
 
 const isOfNetwork = (code) => code < 4000 && !CLOSED_BY_SERVER.includes(code);
@@ -96,7 +103,7 @@ class SocketConnection {
     this.isOpen = true;
     if (path === START_PATH) {
       clearTimeout(this.#timer); // nothing comes until the page names a conversation
-      failures = 0;
+      noteProof();
       this.onproof();
     }
     this.onopen();
@@ -106,7 +113,7 @@ class SocketConnection {
     if (this.#hasBeats) this.#expect(SILENCE_MS);
     if (!this.#isProven) {
       this.#isProven = true;
-      failures = 0;
+      noteProof();
       noteBlocked(false);
       this.onproof();
     }
@@ -190,7 +197,7 @@ class PolledConnection {
 
   #handleOpen() {
     this.#seen = 0;
-    this.isOpen = true;
+    this.isOpen = hasRequests = true;
     this.onopen();
     this.#trySocket();
   }
@@ -217,7 +224,8 @@ class PolledConnection {
   };
 
   #end(code) {
-    if (!this.isOpen) failures = MAX_FAILURES - 1; // the server may be away: a WebSocket is next
+    // The server may be away, and not the WebSockets blocked: one is next, unless it would let the next frames wait.
+    if (!this.isOpen && !hasRequests) failures = MAX_FAILURES - 1;
     this.close();
     this.onclose({ code });
   }
