@@ -94,10 +94,8 @@ def choose_sentences(operation: Operation) -> Sentences:
     match operation.kind:
         case OperationKind.APPEND if detail.subject in ("excerpt", "question"):
             chosen = _EXCERPT if detail.subject == "excerpt" else _ANSWER
-        case OperationKind.EDIT if operation.is_rewriting:
-            chosen = _REWRITING
-        case OperationKind.EDIT if detail.subject == "draft":
-            chosen = _DRAFT_REPLACEMENT
+        case OperationKind.EDIT if operation.is_rewriting or detail.subject == "draft":
+            chosen = _REWRITING if operation.is_rewriting else _DRAFT_REPLACEMENT
         case OperationKind.RENAME if detail.subject == "thread":
             chosen = _TITLE_OF_MODEL if operation.actor == "system" else _TITLE_CHANGE
         case OperationKind.RENAME if detail.subject == "checkpoint" and not detail.new_name:
