@@ -7,8 +7,7 @@ from .changes.append import HEAD
 from .changes.run_changes import make_partial_messages
 from .manager import CheckpointManager
 from .rows.run_rows import RunEnd
-from .run_ends import CandidateEnd
-from .runs import Runs
+from .runs import CandidateEnd, Runs
 from .storage.database import Database
 from .storage.ownership import (
     EVERYBODY,

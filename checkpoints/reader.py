@@ -1,25 +1,62 @@
 """The reads of the store. Each method sees one snapshot; a block of `Database.begin_read` joins several in one snapshot."""
 
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 import sqlalchemy as sa
 
-from .changes import branches
-from .operation_reader import OperationReader
-from .path_reader import PathReader, count_path_removal
-from .rows import checkpoint_rows, file_rows, message_rows, thread_rows
-from .search_reader import SearchReader
-from .thread_reader import ThreadReader
+from .changes import branches, undo
+from .rows import (
+    checkpoint_rows,
+    file_rows,
+    member_rows,
+    message_places,
+    message_rows,
+    operation_rows,
+    path_questions,
+    path_search,
+    search_hits,
+    state_rows,
+    thread_lists,
+    thread_rows,
+    tree_rows,
+)
+from .search.query import parse_query, split_tags
+from .search.result import NO_NOTES, MessagePlace, NoteRules, PathHits, SearchResult
+from .storage import schema
+from .storage.access import exempt_query
+from .storage.database import Database
+from .storage.ownership import find_role, limit_to_owner, sees_thread
+from .storage.row_security import pass_policies
 from .values import history
+from .values.errors import ReadOnlyError
 from .values.history import Path
-from .values.limits import count_values
-from .values.model import Branch, Checkpoint, CheckpointPortion, Difference, Message, MessageSize, Node, Removal, Thread
-from .values.operation import USER
+from .values.limits import MAX_SEARCH_HITS, count_values
+from .values.model import (
+    Branch,
+    Checkpoint,
+    CheckpointPortion,
+    Difference,
+    ListPlace,
+    Message,
+    MessageSize,
+    Node,
+    PathSize,
+    Removal,
+    Thread,
+    ThreadProgress,
+    ThreadRole,
+)
+from .values.operation import USER, Operation, OperationKind
 from .values.progress import Report, ignore_progress
+from .values.text import fold_text
 
 MAX_RESULT_SEARCH_MESSAGES = 2_000
 _PORTION = 100  # messages of one read
+_GO_ON = (OperationKind.APPEND, OperationKind.GOTO, OperationKind.REWIND)
+_USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
 
 
 def _read_newest(connection: sa.Connection, path: Path, last: int, max_values: int | None) -> list[Message]:
@@ -44,8 +81,111 @@ def _count_values(messages: Sequence[Message], max_values: int) -> int:
     return sum(count_values(each.body, max_values) for each in messages)
 
 
-class Reader(ThreadReader, OperationReader, PathReader, SearchReader):
+class Reader:
     """The reading half of the store: no method changes anything."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    # Conversations of an owner, without their content.
+
+    def list_threads(self, owner: str | None = None, limit: int = 1_000) -> list[Thread]:
+        with self.database.begin_read() as connection:
+            return thread_rows.select_threads(connection, self.database.name_owner(owner), limit)
+
+    def list_thread_portion(
+        self,
+        *,
+        owner: str | None = None,
+        archived: bool | None = False,
+        text: str = "",
+        after: ListPlace | None = None,
+        limit: int = 100,
+    ) -> list[Thread]:
+        """Return the next conversations of the list after a place, whose titles contain all words of the text.
+
+        `tag:NAME` in the text: those with this tag.
+        """
+        rest, tags = split_tags(text)
+        with self.database.begin_read() as connection:
+            words, of = fold_text(rest).split(), self.database.name_owner(owner)
+            return thread_lists.select_thread_portion(connection, of, limit, archived, words, after, tags)
+
+    def list_changed_threads(self, since: datetime, *, owner: str | None = None, limit: int = 100) -> list[Thread]:
+        """Return the conversations that were changed since a time, also deleted and archived ones, the newest first."""
+        with self.database.begin_read() as connection:
+            return thread_lists.select_changed_threads(connection, self.database.name_owner(owner), since, limit)
+
+    def list_shared_roles(self) -> dict[str, ThreadRole]:
+        """Return the roles of the person who acts, by the ids of the conversations that they are let into."""
+        with self.database.begin_read() as connection:
+            return member_rows.select_shared_roles(connection, self.database.name_owner())
+
+    def list_deleted_threads(self, owner: str | None = None, limit: int = 20) -> list[Thread]:
+        """Return the deleted conversations that undo can restore, the last deleted first."""
+        with self.database.begin_read() as connection:
+            return thread_lists.select_deleted_threads(connection, self.database.name_owner(owner), limit)
+
+    def list_threads_of_all(self) -> list[Thread]:
+        """Return the conversations of all owners, for the command line."""
+        with self.database.begin_read() as connection:
+            return thread_rows.select_threads(connection, None, sys.maxsize)
+
+    def get_thread(self, thread_id: str) -> Thread:
+        with self.database.begin_read() as connection:
+            return thread_rows.select_thread(connection, thread_id)
+
+    def get_progress(self, thread_id: str) -> ThreadProgress:
+        """Return the version of a thread, and the run that is at work in it, of one moment."""
+        with self.database.begin_read() as connection:
+            loaded = thread_rows.load_thread(connection, thread_id)
+            return ThreadProgress(loaded.thread.version, loaded.active_run_id)
+
+    def has_states(self, thread_id: str) -> bool:
+        """Return whether a graph has written states in this conversation."""
+        with self.database.begin_read() as connection:
+            return thread_rows.load_thread(connection, thread_id).has_states
+
+    def find_state(self, thread_id: str, message_id: str | None) -> int | None:
+        """Return the state of a graph that belongs to a message: where a restore to it would stand; None without one."""
+        with self.database.begin_read() as connection:
+            loaded = thread_rows.load_thread(connection, thread_id)
+            if message_id == loaded.thread.head_id:
+                return loaded.thread.state_id
+            if message_id is None or not loaded.has_states:
+                return None
+            return state_rows.find_state(connection, thread_rows.load_path(connection, thread_id, message_id))
+
+    def thread_exists(self, thread_id: str) -> bool:
+        """Return whether the thread exists and is not deleted."""
+        table = schema.thread.c
+        query = sa.select(table.id).where(table.id == thread_id, table.deleted_at.is_(None))
+        with self.database.begin_read() as connection:
+            return connection.execute(limit_to_owner(connection, query, table.id)).first() is not None
+
+    def belongs_to_another(self, thread_id: str, *, to_change: bool = False) -> bool:
+        """Return whether a conversation is there, and is closed to the person who acts.
+
+        With `to_change`, raises `ReadOnlyError` for one that they only read.
+        """
+        if not self.database.separates_owners:
+            return False
+        query = exempt_query(sa.select(schema.thread.c.id).where(schema.thread.c.id == thread_id))
+        with self.database.begin_read() as connection:
+            role = find_role(connection, thread_id)
+            if role is ThreadRole.READER and to_change:
+                raise ReadOnlyError
+            if role is not None:
+                return False
+            with pass_policies(connection):  # which show nothing of it
+                return connection.execute(query).first() is not None
+
+    def find_import(self, source_hash: str, owner: str | None = None) -> Thread | None:
+        """Find the conversation that was imported from the document with this hash, if it is still in the list."""
+        with self.database.begin_read() as connection:
+            return thread_lists.find_import(connection, source_hash, self.database.name_owner(owner))
+
+    # Messages, checkpoints and branches.
 
     def list_messages(
         self,
@@ -255,6 +395,171 @@ class Reader(ThreadReader, OperationReader, PathReader, SearchReader):
             thread, old = thread_rows.load_current_path(connection, thread_id)
             return _preview_path(connection, thread, old, thread_rows.select_path_node(connection, thread, old, message_id))
 
+    # A few messages of a long path, whose cost does not grow with it: the database finds and counts them.
+
+    def list_outside_messages(
+        self, thread_id: str, *, before: int, limit: int, marks: Sequence[str], has_origins: bool
+    ) -> tuple[list[Message], bool]:
+        """Return the newest messages below a depth that hold something from outside, in order, and whether these are all.
+
+        These are results, messages with files, those with one of the keys `marks` in a field, and with `has_origins` the
+        newest one that no run wrote.
+        """
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            newest = path_questions.select_outside_places(connection, path, marks, before=before, limit=limit + 1)
+            places = newest[:limit]
+            if has_origins:
+                places += path_questions.select_unowned_places(connection, path, before=before, limit=1)
+            found = message_rows.select_messages_at(connection, set(places))
+        return sorted(found.values(), key=lambda message: message.depth), len(newest) <= limit
+
+    def find_answer(self, thread_id: str, agent: str, n: int, *, before: int) -> Message | None:
+        """Return the n-th answer of an agent without tool calls below a depth (from 1 on, or from -1 back)."""
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            place = path_questions.find_answer(connection, path, agent, n, before=before)
+            return None if place is None else message_rows.select_messages_at(connection, [place])[place]
+
+    def find_question(self, thread_id: str, agent: str, *, before: int) -> int | None:
+        """Return the depth of the last question to an agent below a depth; None without one. No message is read."""
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            place = path_questions.find_question(connection, path, agent, before=before)
+            return None if place is None else place[1]
+
+    def count_answers(self, thread_id: str, agent: str, *, before: int) -> int:
+        """Count the answers that `find_answer` finds."""
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            return path_questions.count_answers(connection, path, agent, before=before)
+
+    def measure_messages(self, thread_id: str, agent: str, *, first: int, before: int) -> PathSize:
+        """Measure an agent's messages between two depths. No message is read."""
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            return path_questions.measure_messages(connection, path, agent, first=first, before=before)
+
+    def list_left_messages(self, thread_id: str) -> list[Message]:
+        """Return the messages that runs wrote on from the head when the thread stood there before, as before an undo."""
+        table = schema.operation.c
+        with self.database.begin_read() as connection:
+            head_id = thread_rows.select_thread(connection, thread_id).head_id
+            if head_id is None:
+                return []
+            names_head = sa.cast(table.changes, sa.Text).contains(head_id, autoescape=True)
+            changes = operation_rows.select_operations(connection, thread_id, table.kind.in_(_GO_ON), names_head)
+            began = [each for each in changes if tree_rows.find_head_before(each) == head_id]
+            groups = {each.undo_group for each in began if each.undo_group is not None}
+            message, segment = schema.message.c, schema.segment.c
+            query = sa.select(message.segment, message.depth).join_from(schema.message, schema.segment)
+            written = query.where(segment.thread_id == thread_id, message.run_id.in_(groups))
+            places = {(row.segment, row.depth) for row in connection.execute(written)} if groups else set()
+            return [*message_rows.select_messages_at(connection, places).values()]
+
+    def count_removal(self, thread_id: str, message_id: str | None) -> Removal:
+        """Return the removal of `preview_message_removal`, without the prompt."""
+        with self.database.begin_read() as connection:
+            thread, old = thread_rows.load_current_path(connection, thread_id)
+            node = thread_rows.select_path_node(connection, thread, old, message_id)
+            return count_path_removal(connection, thread, old, node)[0]
+
+    # The changes of a thread, and the next undo and redo.
+
+    def list_operations(self, thread_id: str, *, last: int | None = None, abridged: bool = False) -> Sequence[Operation]:
+        """Return the changes of a thread, newest first; only the `last` ones, when given. Abridged: without changed rows."""
+        with self.database.begin_read() as connection:
+            return operation_rows.select_operations(connection, thread_id, limit=last, abridged=abridged)
+
+    def get_operation(self, thread_id: str, version: int, *, abridged: bool = False) -> Operation | None:
+        """Return the change that made this version of a thread."""
+        is_wanted = schema.operation.c.version == version
+        with self.database.begin_read() as connection:
+            found = operation_rows.select_operations(connection, thread_id, is_wanted, abridged=abridged)
+            return found[0] if found else None
+
+    def get_last_operation(self, thread_id: str) -> Operation | None:
+        """Return the newest change of a thread, abridged, also of a deleted one; None if there is none."""
+        with self.database.begin_read() as connection:
+            if not sees_thread(connection, thread_id):
+                return None
+            found = operation_rows.select_operations(connection, thread_id, limit=1, abridged=True)
+            return found[0] if found else None
+
+    def find_undoable(self, thread_id: str) -> Operation | None:
+        """Return the change that `undo` would undo, if any, abridged."""
+        with self.database.begin_read() as connection:
+            return undo.select_undoable(connection, thread_id, abridged=True)
+
+    def find_redoable(self, thread_id: str) -> Operation | None:
+        """Return the undo that `redo` would reverse, if any, abridged."""
+        with self.database.begin_read() as connection:
+            return undo.select_redoable(connection, thread_id, abridged=True)
+
+    def count_agent_moves(self, thread_id: str) -> int:
+        """Count the agent's moves of the head since the user's last message, over any number of runs."""
+        table = schema.operation.c
+        of_thread = (table.thread_id == thread_id, table.undone_by.is_(None))
+        is_user_message = (table.actor == USER.actor, table.kind.in_(_USER_TURN_KINDS))
+        last_message = (
+            sa.select(sa.func.coalesce(sa.func.max(table.version), 0)).where(*of_thread, *is_user_message).scalar_subquery()
+        )
+        is_move = (table.kind.in_((OperationKind.GOTO, OperationKind.REWIND)), table.version > last_message)
+        with self.database.begin_read() as connection:
+            return connection.scalar(sa.select(sa.func.count()).where(*of_thread, *is_move)) or 0
+
+    def list_origins(self, thread_id: str) -> set[OperationKind]:
+        """Return how messages from elsewhere came into a thread: by import, or as a fork of another thread."""
+        table = schema.operation.c
+        is_origin = sa.or_(table.kind == OperationKind.IMPORT, table.result == thread_id)
+        origins = sa.select(table.kind).where(
+            table.thread_id == thread_id, is_origin, table.kind.in_((OperationKind.IMPORT, OperationKind.FORK))
+        )
+        with self.database.begin_read() as connection:
+            return {OperationKind(kind) for kind in connection.scalars(origins)}
+
+    # Where something is.
+
+    def search(
+        self,
+        text: str,
+        now: datetime,
+        *,
+        owner: str | None = None,
+        this: str | None = None,
+        limit: int = MAX_SEARCH_HITS,
+        notes: NoteRules = NO_NOTES,
+    ) -> SearchResult:
+        """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`.
+
+        `notes` recognise the notes: their own texts are quoted, and `role:note` finds them.
+        """
+        with self.database.begin_read() as connection:
+            of, has_others = self.database.name_owner(owner), self.database.separates_owners
+            return search_hits.search(
+                connection, parse_query(text, now), of, this, limit, has_others=has_others, notes=notes
+            )
+
+    def find_in_path(self, thread_id: str, text: str) -> PathHits:
+        """Find the messages of the current path with the words of a text in sequence. Raises `ThreadNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return path_search.find_in_path(connection, thread_id, text)
+
+    def locate_message(self, thread_id: str, message_id: str) -> MessagePlace:
+        """Find where the page shows any message of a thread. Raises `MessageNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return message_places.locate_message(connection, thread_id, message_id)
+
+    def locate_branch(self, thread_id: str, branch_id: str) -> MessagePlace:
+        """Find where the page shows the end of a branch. Raises `BranchNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return message_places.locate_branch(connection, thread_id, branch_id)
+
+    def locate_checkpoint(self, thread_id: str, checkpoint_id: str) -> MessagePlace:
+        """Find where the page shows the message of any checkpoint of a thread. Raises `CheckpointNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return message_places.locate_checkpoint(connection, thread_id, checkpoint_id)
+
 
 def _preview_path(
     connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
@@ -262,3 +567,13 @@ def _preview_path(
     """Return the removal by a move of the head from a path back to a message."""
     removal, new = count_path_removal(connection, thread, old, node, detached)
     return replace(removal, first_prompt=message_rows.find_first_prompt(connection, old, new.length))
+
+
+def count_path_removal(
+    connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
+) -> tuple[Removal, history.Path]:
+    """Return the removal by a move of the head from a path back to a message, and the path to that message."""
+    new = history.trace_path(node, thread_rows.select_segment_parents(connection, thread.id))
+    removal = checkpoint_rows.count_removal(connection, thread, old, new, detached)
+    agents = checkpoint_rows.select_removed_agents(connection, old, new)
+    return Removal(removal.messages, removal.checkpoints, agents), new

@@ -2,31 +2,246 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
 
-from .changes import checkpoint_edits, run_changes, titles
-from .changes.append import HEAD, make_append
+from .changes import candidates, checkpoint_edits, run_changes, titles
+from .changes.alternatives import check_room_after
+from .changes.append import HEAD, choose_append_kind, make_append
+from .changes.candidates import switch_to_candidate
+from .changes.preconditions import check_caller
+from .changes.repeated_requests import choose_thread_id, find_begun_run, refuse_taken_ids
+from .changes.run_changes import make_partial_messages
 from .changes.transaction import Transaction
-from .rows import candidate_rows, operation_rows, run_rows, thread_rows, usage_rows
-from .run_beginnings import RunBeginnings
-from .run_recovery import RunRecovery
+from .rows import candidate_rows, file_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows, usage_rows
+from .rows.run_rows import RunEnd
+from .storage import schema
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
-from .storage.person_locks import hold_acting_person
+from .storage.person_locks import hold_acting_person, hold_acting_writer
+from .store import Store
+from .values import files, serde
+from .values.errors import ConflictError, NothingToRetryError, RunActiveError, RunTakenError
+from .values.files import File
 from .values.model import Message, NewMessage
 from .values.names import clean_name
-from .values.operation import Caller, OperationKind, Receipt
+from .values.operation import USER, Caller, Operation, OperationKind, Receipt, name_request_lock
 from .values.operation_detail import OperationDetail
-from .values.run import CandidateKey, Draft, Run, RunState
+from .values.reasoning import Reasoning
+from .values.run import Candidate, CandidateKey, Draft, Handover, Rerun, RerunStep, Run, RunState
+
+_run_table = schema.run
+_dismiss = sa.update(_run_table).values(dismissed=True)
 
 
-class Runs(RunBeginnings, RunRecovery):
+@dataclass(frozen=True, slots=True)
+class CandidateEnd:
+    """The end of a candidate, with its last messages."""
+
+    candidate: Candidate
+    end: RunEnd
+    last_messages: Sequence[NewMessage] = ()
+
+
+class Runs:
     """The runs of a store's threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def worker_id(self) -> int | None:
+        """Return this process among several that drive runs; None where it is the only one."""
+        return self._store.database.worker_id
+
+    def get_latest_run(self, thread_id: str) -> Run | None:
+        """Return the run that is at work in the thread, or else the newest one that ended at the head.
+
+        A failed summary counts until it is dismissed.
+        """
+        with self._store.database.begin_read() as connection:
+            head_id = thread_rows.select_thread(connection, thread_id).head_id
+            return run_rows.select_latest_run(connection, thread_id, head_id)
+
+    def find_waiting_run(self, thread_id: str, *, other_than: str = "") -> Run | None:
+        """Return the thread's newest run if it waits where the thread stands: nobody went back meanwhile."""
+        with self._store.database.begin_read() as connection:
+            head_id = thread_rows.select_thread(connection, thread_id).head_id
+            newest = run_rows.select_newest_run(connection, thread_id, other_than=other_than)
+        is_waiting = newest is not None and newest.state is RunState.WAITING and newest.head_id == head_id
+        return newest if is_waiting else None
+
+    def get_run(self, run_id: str) -> Run | None:
+        with self._store.database.begin_read() as connection:
+            return run_rows.select_run(connection, run_id)
+
+    def get_rerun(self, step: RerunStep) -> Rerun:
+        """Return the rerun that a run belongs to."""
+        with self._store.database.begin_read() as connection:
+            return rerun_rows.select_rerun(connection, step.rerun_id)
+
+    def list_candidates(self, run_id: str) -> list[Candidate]:
+        """Return the answers of a run that asked several models; none of any other run."""
+        with self._store.database.begin_read() as connection:
+            return candidate_rows.select_candidates(connection, run_id)
+
+    def read_sent_files(self, request_id: str) -> list[File]:
+        """Return the undamaged files of the message that a request has sent; none for any other request."""
+        with self._store.database.begin_read() as connection:
+            run = run_rows.select_run(connection, request_id)
+            sent = operation_rows.find_request(connection, run.thread_id, request_id) if run else None
+            content = message_rows.find_content(connection, sent.result) if sent and sent.result else None
+            parts = files.find_file_parts(serde.parse_leniently(content)) if content else []
+            contents = file_rows.select_files(connection, {part["file"] for part in parts})
+        return [files.parse_file(part["name"], contents[part["file"]]) for part in parts if part["file"] in contents]
+
+    def has_answered_before(self, run: Run) -> bool:
+        """Return whether another run of the thread has come to its end."""
+        table = schema.run.c
+        others = (table.thread_id == run.thread_id, table.id != run.id, table.state == RunState.DONE)
+        with self._store.database.begin_read() as connection:
+            return connection.execute(sa.select(table.id).where(*others).limit(1)).first() is not None
+
+    def is_titled_by_question(self, thread_id: str) -> bool:
+        """Return whether the thread still has the title that its first message gave it."""
+        with self._store.database.begin_read() as connection:
+            return titles.is_titled_by_question(connection, thread_rows.select_thread(connection, thread_id))
+
+    def find_title(self, thread_id: str) -> Operation | None:
+        """Return the operation by which the model has given the thread a title, also an undone one."""
+        with self._store.database.begin_read() as connection:
+            return titles.find_title(connection, thread_id)
+
+    def list_running_threads(self) -> set[str]:
+        """Return the ids of the threads that are being answered."""
+        with self._store.database.begin_read() as connection:
+            return run_rows.select_running_threads(connection)
+
+    def list_waiting_threads(self) -> set[str]:
+        """Return the ids of the threads whose newest run at their head waits for a person's decision."""
+        with self._store.database.begin_read() as connection:
+            return run_rows.select_waiting_threads(connection)
+
+    # How runs begin: each locks its thread, and writes the message that it answers in the same transaction.
+
+    @retry_contended
+    def begin_run(
+        self,
+        thread_id: str | None,
+        message: NewMessage | None,
+        *,
+        caller: Caller = USER,
+        after: str | None = HEAD,
+        title: str = "",
+        closing_messages: Sequence[NewMessage] = (),
+        settings: Mapping[str, str] | None = None,
+        compacts: bool = False,
+        rerun: RerunStep | None = None,
+        models: Sequence[str] = (),
+        handover: Handover | None = None,
+    ) -> Run:
+        """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one that has
+        these `settings`. Its id is the request's where that is a UUID: the page can follow it before the reply.
+
+        `closing_messages` are written before it: results of calls that it leaves without a decision. `after` is the start
+        of a run that does not start at the head (an edit, a retry). `models` answer the message at once, each on a branch.
+        Raises `RunActiveError` when another run holds the thread. The same request again returns the run that it began, and
+        does nothing. Raises `RequestReusedError` when it carries another text.
+        """
+        run_id = caller.request_id or self._store.new_id()
+        with self._begin(run_id) as connection:
+            if (begun := find_begun_run(connection, thread_id, run_id, message)) is not None:
+                return begun
+            loaded = self._load_or_create_thread(connection, thread_id, caller, settings)
+            self._check_limits(connection, loaded.thread.owner)
+            kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": len(models)}
+            kind |= self._choose_worker(handover)
+            run = self._insert_run(connection, loaded.thread.id, run_id, **kind)
+            if message is not None or after != HEAD:
+                change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
+                body = make_append([*closing_messages, message] if message else [], after, title, run_id, begins_turn=True)
+                body = candidates.add_candidates(body, run_id, models) if models else body
+                change.apply_and_record(choose_append_kind(after, is_empty=message is None), body)
+            elif not compacts:
+                check_room_after(connection, loaded.thread, loaded.head)
+        return run
+
+    @retry_contended
+    def begin_rerun(
+        self,
+        rerun: Rerun,
+        first: NewMessage,
+        *,
+        after: str | None,
+        name: str,
+        caller: Caller = USER,
+        handover: Handover | None = None,
+    ) -> Run:
+        """Open a branch after a message, write the first question there and lock the thread, in one transaction.
+
+        The branch is undone with the question. Raises and repeats as `begin_run`.
+        """
+        run_id = caller.request_id or self._store.new_id()
+        with self._begin(run_id) as connection:
+            if (begun := find_begun_run(connection, rerun.thread_id, run_id, first)) is not None:
+                return begun
+            loaded = thread_rows.load_thread(connection, rerun.thread_id)
+            check_caller(connection, loaded, caller, while_running=False)
+            self._check_limits(connection, loaded.thread.owner)
+            rerun_rows.insert_rerun(connection, rerun)
+            kind: dict[str, Any] = {"rerun": RerunStep(rerun.id, 1), **self._choose_worker(handover)}
+            run = self._insert_run(connection, rerun.thread_id, run_id, **kind)
+            change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
+            body = partial(run_changes.fork_and_append, message=first, after=after, name=name, run_id=run_id)
+            change.apply_and_record(OperationKind.FORK, body)
+        return run
+
+    @retry_contended
+    def retry_candidate(
+        self,
+        thread_id: str,
+        key: CandidateKey,
+        *,
+        caller: Caller = USER,
+        while_running: bool = False,
+        handover: Handover | None = None,
+    ) -> Run:
+        """Let a candidate without a whole answer be written once more, from the question. Its run holds the thread again.
+
+        With `while_running`, its run is in progress: other candidates are being written. The same request again, and one for
+        a candidate that is being written, does nothing. Raises `NothingToRetryError`, and `RunActiveError` for another run
+        or, in progress, one of another person.
+        """
+        with self._begin(caller.request_id or "") as connection:
+            run, candidate = candidates.load_candidate(connection, thread_id, key)
+            if caller.request_id and operation_rows.find_request(connection, thread_id, caller.request_id):
+                return run
+            loaded = thread_rows.load_thread(connection, thread_id)
+            if loaded.active_run_id == run.id and candidate.state is RunState.RUNNING:
+                return run
+            if while_running and loaded.active_run_id != run.id:  # it has ended at another process
+                raise NothingToRetryError
+            if while_running and run.person not in (None, self._store.database.name_owner()):  # its tokens are theirs
+                raise RunActiveError(thread_id, run.id)
+            self._check_limits(connection, loaded.thread.owner, adds_run=not while_running)
+            own = replace(caller, undo_group=run.id if while_running else None)
+            check_caller(connection, loaded, own, while_running=False)
+            question = candidates.find_asked_question(connection, loaded.thread, candidate)
+            on_branch = thread_rows.load_on_branch(connection, loaded, candidate.branch_id)
+            change = self._open_transaction(connection, on_branch, replace(caller, undo_group=run.id))
+            change.apply_and_record(
+                OperationKind.RETRY, partial(candidates.begin_again, candidate=candidate, question=question)
+            )
+            run = run_rows.reopen_run(connection, run)
+            if self.worker_id is not None and not while_running:
+                run = run_rows.count_attempt(connection, run, **self._choose_worker(handover))
+            return run
+
+    # What a run writes while it holds its thread.
 
     @retry_contended
     @act_for(EVERYBODY)
@@ -181,6 +396,142 @@ class Runs(RunBeginnings, RunRecovery):
             usage_rows.add_call(connection, loaded.thread.owner, change.now, model, usage)
             return change.apply_and_record(OperationKind.RENAME, lambda change: titles.give_title(change, title, detail))
 
+    # Handovers between the processes that serve one PostgreSQL: see workers.py.
+
+    @retry_contended
+    def take_run(self, run_id: str) -> Run | None:
+        """Let this process drive a run that waits for a worker, or whose worker died. Drafts become partial messages.
+
+        Return the run with that draft; None where another process was quicker, or a person wants it to stop.
+        """
+        with self._store.database.begin_write() as connection:
+            if (found := run_rows.select_run(connection, run_id)) is None:
+                return None
+            loaded = thread_rows.load_thread(connection, found.thread_id, include_deleted=True)
+            run = run_rows.select_run(connection, run_id)
+            if run is None or loaded.active_run_id != run_id or run.stop_wanted or not self._is_free(connection, run):
+                return None
+            taken = run_rows.count_attempt(connection, run, self.worker_id, run.job)
+            if partial := make_draft_messages(run.draft):
+                self._append_messages(connection, loaded, taken, partial)
+                run_rows.write_draft(connection, run.id, run_rows.NO_DRAFT, taken.attempt)
+            for each in candidate_rows.select_candidates(connection, run.id) if run.candidates else ():
+                if each.state is RunState.RUNNING:
+                    self._keep_text(connection, taken, each, make_draft_messages(each.draft))
+            return taken
+
+    @retry_contended
+    def give_back(self, run: Run, draft: Draft | None, candidates: Sequence[CandidateEnd] = ()) -> None:
+        """Let any worker drive a run of this process on from its draft; None: the last one on disk. Raises `ConflictError`.
+
+        `candidates` are those without an end on disk. One that is interrupted goes on as well, unless it is in a tool.
+        """
+        with self._store.database.begin_write() as connection:
+            self._require_active(connection, run)
+            for each in candidates:
+                if each.end.state is RunState.INTERRUPTED and not any(
+                    new.body["type"] == "tool" for new in each.last_messages
+                ):
+                    self._keep_text(connection, run, each.candidate, each.last_messages)
+                else:
+                    self._close_candidate(connection, run, self._require_active(connection, run), each)
+            given = run_rows.count_attempt(connection, run, None, run.job)
+            if draft is not None:
+                run_rows.write_draft(connection, run.id, draft, given.attempt)
+
+    @retry_contended
+    def change_job(self, run: Run, job: str) -> None:
+        """Change how another worker drives a run on, or the work that follows it."""
+        with self._store.database.begin_write() as connection:
+            # Locked: who takes the run writes it, too.
+            thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+            own = sa.and_(schema.run.c.id == run.id, schema.run.c.thread_id == run.thread_id)
+            connection.execute(sa.update(schema.run).where(own).values(job=job))
+
+    def is_driven(self, run: Run) -> bool:
+        """Return whether the process that drives a run, or has ended it, lives."""
+        with self._store.database.begin_read() as connection:
+            return not self._is_free(connection, run)
+
+    # How runs end: written text is kept, and the thread is released.
+
+    @retry_contended
+    def end_run(
+        self,
+        run: Run,
+        state: RunState,
+        *,
+        error: str | None = None,
+        details: str | None = None,
+        usage: str | None = None,
+        last_messages: Sequence[NewMessage] = (),
+        candidates: Sequence[CandidateEnd] = (),
+    ) -> int:
+        """Release the thread, and write the run's last messages in the same transaction. Ending twice does nothing.
+
+        `candidates` end with it. Return the thread's version. Raises `RunTakenError` where another process has taken it.
+        """
+        with self._store.database.begin_write() as connection:
+            return self._close_run(connection, run, RunEnd(state, error, details, usage), last_messages, candidates)
+
+    @retry_contended
+    def end_candidate(self, run: Run, end: CandidateEnd) -> int:
+        """Write the end of one candidate; the others go on. Return the thread's version.
+
+        Raises `ConflictError` for a run that has ended.
+        """
+        with self._store.database.begin_write() as connection:
+            return self._close_candidate(connection, run, self._require_active(connection, run), end)
+
+    @retry_contended
+    def dismiss_latest(self, thread_id: str) -> None:
+        """Hide the notice of the thread's newest run: the user has seen how it ended."""
+        if (latest := self.get_latest_run(thread_id)) is not None:
+            with self._store.database.begin_write() as connection:
+                connection.execute(_dismiss.where(_run_table.c.id == latest.id, _run_table.c.thread_id == thread_id))
+
+    @act_for(EVERYBODY)
+    def interrupt_orphans(self, thread_id: str | None = None, *, only_own: bool = False) -> list[Run]:
+        """Mark the runs that nobody drives any more as interrupted, keeping their messages: after a start those of
+        the former process, later that of one thread whose end could not be written.
+
+        Those of other processes that live are no orphans; with `only_own`, nor are those of processes that do not.
+        """
+        query = sa.select(_run_table).where(_run_table.c.state == RunState.RUNNING, *self._is_orphan(only_own=only_own))
+        query = query if thread_id is None else query.where(_run_table.c.thread_id == thread_id)
+        with self._store.database.begin_read() as connection:
+            orphans = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
+        # A transaction each: one that locks several threads waits for others while they wait for it.
+        return [run for orphan in orphans if (run := self._interrupt_run(orphan)) is not None]
+
+    def _load_or_create_thread(
+        self, connection: sa.Connection, thread_id: str | None, caller: Caller, settings: Mapping[str, str] | None
+    ) -> thread_rows.LoadedThread:
+        """Return the thread of a new run: one that is there and that the caller may change, else a new one."""
+        if thread_id:
+            loaded = thread_rows.load_thread(connection, thread_id)
+            check_caller(connection, loaded, caller, while_running=False)
+            return loaded
+        new = self._store.prepare_thread(thread_id=choose_thread_id(caller), settings=settings)
+        with refuse_taken_ids(new.id):
+            return thread_rows.insert_thread(connection, new, self._store.now())
+
+    def _insert_run(self, connection: sa.Connection, thread_id: str, run_id: str, **kind: Any) -> Run:
+        with refuse_taken_ids(run_id):
+            return run_rows.insert_run(connection, thread_id, run_id, self._store.now(), **kind)
+
+    @contextmanager
+    def _begin(self, request_id: str) -> Iterator[sa.Connection]:
+        """Open the transaction in which a run begins: meanwhile the person who asks is not erased, and becomes no reader."""
+        with self._store.database.begin_write(name_request_lock(request_id)) as connection:
+            hold_acting_writer(connection)  # before a role of theirs is read
+            yield connection
+
+    def _check_limits(self, connection: sa.Connection, owner: str, *, adds_run: bool = True) -> None:
+        """Refuse one more answer to the person who acts, in a conversation of an owner. Raises `LimitReachedError`."""
+        person, now = self._store.database.name_owner(), self._store.now()
+        self._store.meter.check_start(connection, person, owner, now, adds_run=adds_run)
+
     @contextmanager
     def _begin_change(self, run: Run, caller: Caller | None = None) -> Iterator[Transaction]:
         """Open a change of a run that holds its thread. Raises `ConflictError`."""
@@ -194,3 +545,152 @@ class Runs(RunBeginnings, RunRecovery):
         with self._store.database.begin_write() as connection:
             hold_acting_person(connection)
             yield connection
+
+    def _choose_worker(self, handover: Handover | None) -> dict[str, Any]:
+        """Return the worker of a new run, and how another one can drive it."""
+        waits = handover is not None and handover.waits
+        return {"worker": None if waits else self.worker_id, "job": handover.job if handover else None}
+
+    def _keep_text(self, connection: sa.Connection, run: Run, candidate: Candidate, partial: Sequence[NewMessage]) -> None:
+        """Write the text so far of a candidate that goes on, as a partial message."""
+        if partial:
+            loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+            self._append_to_candidate(connection, run, loaded, candidate, partial)
+
+    def _is_free(self, connection: sa.Connection, run: Run) -> bool:
+        """Return whether no live process drives a run."""
+        from .rows.worker_rows import is_free  # noqa: PLC0415  (for several processes)
+
+        own = (schema.run.c.thread_id == run.thread_id, schema.run.c.id == run.id)
+        query = sa.select(schema.run.c.id).where(*own, is_free)
+        return self.worker_id is not None and connection.execute(query).first() is not None
+
+    def _close_run(
+        self,
+        connection: sa.Connection,
+        run: Run,
+        end: RunEnd,
+        last_messages: Sequence[NewMessage],
+        candidates: Sequence[CandidateEnd] = (),
+    ) -> int:
+        """Release the thread, if the run still holds it. Return the thread's version."""
+        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+        if loaded.active_run_id != run.id:
+            self._check_attempt(connection, run)
+            return loaded.thread.version
+        if loaded.active_attempt != run.attempt:
+            raise RunTakenError(run.thread_id, run.id)
+        for each in candidates:
+            self._close_candidate(connection, run, loaded, each)
+            loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+        receipt = self._append_messages(connection, loaded, run, last_messages) if last_messages else None
+        head_id = receipt.result if receipt else loaded.thread.head_id
+        version = receipt.version if receipt else loaded.thread.version
+        if run.candidates:
+            # With several processes, one that has no end yet was tried again at another one in this moment.
+            is_reopened = self.worker_id is not None and end.state is RunState.DONE
+            candidate_rows.end_candidates(connection, run.id, RunState.INTERRUPTED if is_reopened else end.state)
+            if switched := self._leave_unanswered_branch(connection, run):
+                head_id, version = switched.result, switched.version
+        run_rows.end_run(connection, run.id, end, self._store.now(), head_id)
+        return version
+
+    def _close_candidate(
+        self, connection: sa.Connection, run: Run, loaded: thread_rows.LoadedThread, closing: CandidateEnd
+    ) -> int:
+        """Write the last messages and the end of a candidate. Return the thread's version."""
+        candidate, version = closing.candidate, loaded.thread.version
+        if closing.last_messages:
+            version = self._append_to_candidate(connection, run, loaded, candidate, closing.last_messages)
+        candidate_rows.end_candidate(connection, candidate.key, closing.end)
+        return version
+
+    def _append_to_candidate(
+        self,
+        connection: sa.Connection,
+        run: Run,
+        loaded: thread_rows.LoadedThread,
+        candidate: Candidate,
+        messages: Sequence[NewMessage],
+    ) -> int:
+        """Write messages on the branch of a candidate. Return the thread's version."""
+        on_branch = thread_rows.load_on_branch(connection, loaded, candidate.branch_id)
+        receipt = self._append_messages(connection, on_branch, run, messages)
+        candidate_rows.write_head(connection, candidate.key, receipt.result)
+        return receipt.version
+
+    def _leave_unanswered_branch(self, connection: sa.Connection, run: Run) -> Receipt | None:
+        """Switch to the first candidate with an answer, where that of the current branch has none."""
+        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+        candidates = candidate_rows.select_candidates(connection, run.id)
+        current = next((each for each in candidates if each.branch_id == loaded.thread.branch_id), None)
+        if current is None or current.head_id is not None:
+            return None
+        there = {branch.id for branch in thread_rows.select_branches(connection, run.thread_id)}  # a person may delete one
+        answered = next((each for each in candidates if each.head_id is not None and each.branch_id in there), None)
+        if answered is None:
+            return None
+        change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
+        return change.apply_and_record(OperationKind.SWITCH, partial(switch_to_candidate, candidate=answered))
+
+    def _require_active(self, connection: sa.Connection, run: Run) -> thread_rows.LoadedThread:
+        """Return the thread of a run that still holds it. Raises `ConflictError`."""
+        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+        if loaded.active_run_id != run.id:
+            self._check_attempt(connection, run)
+            raise ConflictError(run.thread_id, loaded.thread.version, loaded.thread.version)
+        if loaded.active_attempt != run.attempt:
+            raise RunTakenError(run.thread_id, run.id)
+        return loaded
+
+    def _check_attempt(self, connection: sa.Connection, run: Run) -> None:
+        """Raise `RunTakenError` for a run that another process has ended."""
+        found = None if self.worker_id is None else run_rows.select_run(connection, run.id)
+        if found is not None and found.attempt != run.attempt:
+            raise RunTakenError(run.thread_id, run.id)
+
+    def _append_messages(
+        self, connection: sa.Connection, loaded: thread_rows.LoadedThread, run: Run, messages: Sequence[NewMessage]
+    ) -> Receipt:
+        change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
+        return change.apply_and_record(OperationKind.APPEND, make_append(messages, HEAD, "", run.id))
+
+    def _open_transaction(self, connection: sa.Connection, loaded: thread_rows.LoadedThread, caller: Caller) -> Transaction:
+        return Transaction(connection, loaded, thread_rows.from_time(self._store.now()), self._store.new_id, caller)
+
+    def _is_orphan(self, *, only_own: bool = False) -> list[sa.ColumnElement[bool]]:
+        """Return the conditions of a running run that this process may end."""
+        if self.worker_id is None:
+            return []
+        from .rows.worker_rows import is_orphan  # noqa: PLC0415  (for several processes)
+
+        return [is_orphan(self.worker_id, only_own=only_own)]
+
+    def _is_still_orphan(self, connection: sa.Connection, run: Run) -> bool:
+        conditions = self._is_orphan()
+        query = sa.select(_run_table.c.id).where(_run_table.c.id == run.id, *conditions)
+        return not conditions or connection.execute(query).first() is not None
+
+    @retry_contended
+    def _interrupt_run(self, orphan: Run) -> Run | None:
+        """Mark a run as interrupted. Return it with its last draft, or None if it has ended or is driven meanwhile."""
+        with self._store.database.begin_write() as connection:
+            loaded = thread_rows.load_thread(connection, orphan.thread_id, include_deleted=True)
+            run = run_rows.select_run(connection, orphan.id)
+            if run is None or loaded.active_run_id != run.id or not self._is_still_orphan(connection, run):
+                return None
+            if run.worker != self.worker_id:
+                run = run_rows.count_attempt(connection, run, self.worker_id)
+            end = RunEnd(RunState.STOPPED if run.stop_wanted else RunState.INTERRUPTED)
+            candidates = [
+                CandidateEnd(each, end, make_draft_messages(each.draft))
+                for each in candidate_rows.select_candidates(connection, run.id)
+                if each.state is RunState.RUNNING
+            ]
+            self._close_run(connection, run, end, make_draft_messages(run.draft), candidates)
+            return run
+
+
+def make_draft_messages(draft: Draft) -> list[NewMessage]:
+    """Make the partial messages that a draft becomes."""
+    return make_partial_messages(draft.text, Reasoning(draft.reasoning))

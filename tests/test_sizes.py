@@ -8,7 +8,13 @@ ROOT = Path(__file__).parents[1]
 MAX_MODULE_LINES = 300
 MAX_FUNCTION_LINES = 40
 # docs/architecture.md says why.
-LONG_MODULES = {"checkpoints/store.py", "checkpoints/values/errors.py", "checkpoints/storage/schema.py"}
+LONG_MODULES = {
+    "checkpoints/reader.py",
+    "checkpoints/runs.py",
+    "checkpoints/store.py",
+    "checkpoints/values/errors.py",
+    "checkpoints/storage/schema.py",
+}
 
 
 def list_modules() -> list[Path]:

@@ -25,7 +25,7 @@ from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.waymark import Document
 from checkpoints.rows import search_index, tag_rows
 from checkpoints.rows.run_rows import RunEnd
-from checkpoints.run_ends import CandidateEnd
+from checkpoints.runs import CandidateEnd
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, state_erasure, verification
 from checkpoints.upkeep.person_erasure import erase_person
