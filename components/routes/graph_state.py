@@ -30,7 +30,7 @@ from components.views.channels_view import (
     SubgraphView,
 )
 from components.views.sizes import format_size
-from components.views.value_tree import MAX_LEVEL_ITEMS, TreeBudget, build_tree, describe_on_line, make_digest
+from components.views.value_tree import MAX_LEVEL_ITEMS, TreeBudget, build_tree, describe_on_line, describe_size, make_digest
 from words import _, ngettext, say
 
 if TYPE_CHECKING:
@@ -188,7 +188,8 @@ class _SideWriter:
         query = urlencode({"place": self._place, "name": channel.name, **of_subgraph})
         address = f"/api/threads/{write_thread_id(self._thread_id)}/channel?{query}"
         if channel.byte_count > MAX_TREE_BYTES or self._budget.nodes <= 0:
-            return ChannelSide(summary=_describe_channel_size(channel), tree=None, address=address)
+            summary = _describe_channel_size(self._store, self._thread_id, channel)
+            return ChannelSide(summary=summary, tree=None, address=address)
         value = _read_channel_value(self._store, self._thread_id, channel, MAX_LEVEL_ITEMS)
         self._budget.is_cut = False
         tree = build_tree(value, self._budget)
@@ -196,7 +197,7 @@ class _SideWriter:
         if is_long:  # only its first items were read
             tree["count"], tree["digest"] = channel.item_count or 0, make_digest(str(channel.identity))
         is_cut = self._budget.is_cut or is_long
-        summary = _count_items(channel) if is_long else describe_on_line(value)
+        summary = describe_size(value, channel.item_count or 0) if is_long else describe_on_line(value)
         return ChannelSide(summary=summary, tree=tree, address=address if is_cut else None)
 
 
@@ -247,14 +248,12 @@ def _describe_shortly(store: Store, thread_id: str, channel: "Channel | None") -
     if channel is None:
         return _(NOT_SET_TEXT)
     if channel.byte_count > MAX_LINE_BYTES:
-        return _describe_channel_size(channel)
+        return _describe_channel_size(store, thread_id, channel)
     return describe_on_line(_read_channel_value(store, thread_id, channel))
 
 
-def _describe_channel_size(channel: "Channel") -> str:
+def _describe_channel_size(store: Store, thread_id: str, channel: "Channel") -> str:
     size = format_size(channel.byte_count)
-    return size if channel.item_count is None else f"{_count_items(channel)}, {size}"
-
-
-def _count_items(channel: "Channel") -> str:
-    return ngettext("{count:,} item", "{count:,} items", channel.item_count or 0)
+    if channel.item_count is None:
+        return size
+    return f"{describe_size(_read_channel_value(store, thread_id, channel, 1), channel.item_count)}, {size}"

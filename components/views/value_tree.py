@@ -25,7 +25,7 @@ class TreeNode(TypedDict):
     `digest` of a value that is cut tells it from another one that begins in the same way; otherwise it is empty.
     """
 
-    kind: Literal["object", "list", "text", "other"]
+    kind: Literal["object", "list", "messages", "text", "other"]
     text: str
     count: int
     items: list[tuple[str, "TreeNode"]]
@@ -58,11 +58,12 @@ def build_tree(value: Any, budget: TreeBudget, level: int = 0) -> TreeNode:
         return TreeNode(
             kind="text" if isinstance(value, str) else "other", text=text, count=len(whole), items=[], digest=digest
         )
-    kind: Literal["object", "list"] = "object" if isinstance(value, dict) else "list"
     items = [] if level == MAX_LEVELS else _build_items(value, budget, level)
     is_cut = len(items) < len(value)
     budget.is_cut = budget.is_cut or is_cut
-    return TreeNode(kind=kind, text="", count=len(value), items=items, digest=make_digest(value) if is_cut else "")
+    return TreeNode(
+        kind=_find_kind(value), text="", count=len(value), items=items, digest=make_digest(value) if is_cut else ""
+    )
 
 
 def make_digest(value: Any) -> str:
@@ -93,10 +94,25 @@ def describe_on_line(value: Any) -> str:
     if not isinstance(value, dict | list):
         return shorten(serde.format_indented(value), MAX_LINE_CHARS)
     text = "" if len(value) > MAX_LINE_CHARS else json.dumps(value, ensure_ascii=False)
-    return text if 0 < len(text) <= MAX_LINE_CHARS else describe_size(value)
+    return text if 0 < len(text) <= MAX_LINE_CHARS else describe_size(value, len(value))
 
 
-def describe_size(value: Mapping[str, Any] | list[Any]) -> str:
-    if isinstance(value, list):
-        return ngettext("{count:,} item", "{count:,} items", len(value))
-    return ngettext("{count:,} field", "{count:,} fields", len(value))
+def describe_size(value: Any, count: int) -> str:
+    """Describe how many parts a value has, of which `value` may be the first ones alone."""
+    kind = _find_kind(value)
+    if kind == "messages":
+        return ngettext("{count:,} message", "{count:,} messages", count)
+    if kind == "list":
+        return ngettext("{count:,} item", "{count:,} items", count)
+    return ngettext("{count:,} field", "{count:,} fields", count)
+
+
+def _find_kind(value: Any) -> Literal["object", "list", "messages"]:
+    """Return the kind of an object or list. Messages are objects of a class, as `checkpoints.graph_states` reads them."""
+    if isinstance(value, dict):
+        return "object"
+    return "messages" if value and all(map(_is_message, value)) else "list"
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and len(value) == 1 and next(iter(value)).endswith(("Message", "MessageChunk"))

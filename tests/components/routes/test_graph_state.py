@@ -156,6 +156,7 @@ def test_the_values_of_a_subgraph_that_waits_are_shown_at_every_place_where_it_a
     assert "branch:to:ask" not in sides
     assert sides["messages"] is not None
     assert sides["messages"]["tree"] is not None
+    assert (sides["messages"]["summary"], sides["messages"]["tree"]["kind"]) == ("1 message", "messages")
     waiting: Any = graph.get_state(config).tasks[0].state
     namespace = waiting["configurable"]["checkpoint_ns"]
     graph.invoke(Command(resume="one"), config)
