@@ -17,6 +17,7 @@ class InputField:
     description: str = ""
     options: Sequence[str] = ()  # of a choice
     required: bool = False
+    is_null_when_empty: bool = False  # the graph requires it, and takes null
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def read_form(entry: Any, messages: MessagesChannel | None) -> InputForm | None:
     properties, required = schema.get("properties") or {}, list_required(builder)
     own_name = messages.name if messages and messages.is_input else None
     fields = [
-        _read_field(name, field, schema.get("$defs") or field.get("$defs") or {}, required=name in required)
+        _read_field(name, field, schema.get("$defs") or field.get("$defs") or {}, is_needed=name in required)
         for name, field in properties.items()
         if name != own_name
     ]
@@ -65,7 +65,7 @@ def _read_field_schema(hint: Any) -> Mapping[str, Any]:
         return {}
 
 
-def _read_field(name: str, field: Mapping[str, Any], definitions: Mapping[str, Any], *, required: bool) -> InputField:
+def _read_field(name: str, field: Mapping[str, Any], definitions: Mapping[str, Any], *, is_needed: bool) -> InputField:
     content = _resolve_reference(field, definitions)
     options = content.get("enum")
     kind = _KINDS.get(str(content.get("type")), "json")
@@ -79,7 +79,16 @@ def _read_field(name: str, field: Mapping[str, Any], definitions: Mapping[str, A
         kind = "texts"
     label = str(field.get("title") or name.replace("_", " ").capitalize())[:MAX_LABEL_CHARS]
     description = str(field.get("description") or "")[:MAX_DESCRIPTION_CHARS]
-    return InputField(name, kind, label, description, tuple(options or ()), required)
+    is_nullable = any(each.get("type") == "null" for each in field.get("anyOf") or ())
+    return InputField(
+        name,
+        kind,
+        label,
+        description,
+        tuple(options or ()),
+        required=is_needed and not is_nullable,
+        is_null_when_empty=is_needed and is_nullable,
+    )
 
 
 def _resolve_reference(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -150,6 +150,17 @@ def test_a_graph_without_messages_is_a_form_and_its_outputs(start: Start, visit:
 
 
 @pytest.mark.slow
+def test_an_optional_input_may_be_empty_and_is_null(start: Start, visit: Visit, tmp_path: Path) -> None:
+    text = TRIP.replace("budget: Optional[float]", "budget: Required[Optional[float]]")
+    page = visit(start(graph=write_graph(tmp_path, text.replace("{state.get('days', 0)}", "{state['budget']}"))))
+    form = page.tab.get_by_role("form", name="Inputs of the graph")
+    form.get_by_label("City").fill("Rome")
+    form.get_by_role("button", name="Run").click()
+    page.wait_for_answer()
+    assert '"Rome None"' in page.messages()[-1].text
+
+
+@pytest.mark.slow
 def test_a_form_of_a_whole_state_takes_what_is_filled_in_and_tells_of_json(
     start: Start, visit: Visit, tmp_path: Path
 ) -> None:

@@ -117,6 +117,11 @@ export function GraphInputs({ data, onRun }) {
   useLayoutEffect(() => void fieldsByThread.set(thread, form?.has_messages ? form.fields : []));
   if (!form) return null;
   const onChange = (name, value) => keepTexts(thread, { ...texts, [name]: value });
+  const run = () => onRun(JSON.stringify({ ...listNulls(form.fields), ...readInputs(form.fields, texts) }));
   // The key is not the conversation: where its first message begins it, the focus stays in the form.
-  return h(Form, { key: graph, form, texts, onChange, onRun: () => onRun(JSON.stringify(readInputs(form.fields, texts))) });
+  return h(Form, { key: graph, form, texts, onChange, onRun: run });
 }
+
+/** A graph without messages gets null for an empty field that it requires and that may be null. */
+const listNulls = (fields) =>
+  Object.fromEntries(fields.filter((field) => field.is_null_when_empty).map(({ name }) => [name, null]));

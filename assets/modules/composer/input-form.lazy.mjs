@@ -14,7 +14,7 @@ loadStyle(new URL("./input-form.lazy.css", import.meta.url));
 
 /**
  * @typedef {{name: string, kind: "text"|"number"|"integer"|"boolean"|"choice"|"texts"|"json", label: string,
- *   description: string, options: string[], required: boolean}} InputField
+ *   description: string, options: string[], required: boolean, is_null_when_empty: boolean}} InputField
  * @param {{form: {fields: InputField[], has_messages: boolean, is_own: boolean}, texts: Record<string, string|boolean>,
  *   onChange: (name: string, value: string|boolean) => void, onRun: () => void}} props
  */

@@ -191,6 +191,19 @@ def test_another_answer_of_a_graph_without_messages_begins_before_the_first(tmp_
     play(tmp_path, story, TRIP)
 
 
+def test_an_input_that_may_be_null_is_not_required_by_the_form(tmp_path: Path) -> None:
+    text = TRIP.replace("budget: Optional[float]", "budget: Required[Optional[float]]")
+    text = text.replace("{state.get('days', 0)}", "{state['budget']}")
+
+    async def story(chat: Running) -> None:
+        fields = {each.name: (each.required, each.is_null_when_empty) for each in find_form(chat).fields}
+        assert (fields["city"], fields["budget"], fields["days"]) == ((True, False), (False, True), (False, False))
+        await chat.say('{"city": "Rome", "budget": null}')
+        assert read_values(chat)["plan"] == ["Rome None"]
+
+    play(tmp_path, story, text)
+
+
 JOKE = """
 from dataclasses import dataclass
 from typing import TypedDict
