@@ -1,5 +1,7 @@
 """Questions of user graphs to a person, as values: a graph waits until each has an answer."""
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +13,12 @@ class GraphQuestion:
     id: str
     value: Any
     response_schema: dict[str, Any] | None = None  # of the answer, as JSON schema
+
+    @property
+    def key(self) -> str:
+        """Return what tells this question from another of the same id, such as one that followed another answer."""
+        content = json.dumps([self.id, self.value, self.response_schema], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)

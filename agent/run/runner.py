@@ -122,15 +122,18 @@ class Runner:
         check_decision(decision)
         return await self._begin_run(RunRequest(thread_id, caller, decision=decision, allow_moves=allow_moves))
 
-    async def resume(self, thread_id: str, answers: Mapping[str, Any], *, caller: Caller) -> Run:
+    async def resume(
+        self, thread_id: str, answers: Mapping[str, Any], *, caller: Caller, seen: Mapping[str, str] | None = None
+    ) -> Run:
         """Pass a person's answers to a user graph that waits, by the ids of its questions, and let it go on.
 
-        Without any, a graph that stops before a node goes on. Raises `NothingToDecideError`, and an error with a sentence
-        where the node that asked is gone: LangGraph would drop the answer.
+        Without any, a graph that stops before a node goes on. `seen` are the keys of the questions that the person saw, by
+        id: another question of the same id does not get their answer. Raises `NothingToDecideError`, and an error with a
+        sentence where the node that asked is gone: LangGraph would drop the answer.
         """
         check_answers(answers)
-        waiting = await self.blocking.run(self.list_questions, thread_id)
-        if answers.keys() - {question.id for question in waiting}:
+        waiting = {each.id: each.key for each in await self.blocking.run(self.list_questions, thread_id)}
+        if answers.keys() - waiting.keys() or not (seen or {}).items() <= waiting.items():
             raise NothingToDecideError
         if answers and self.user_graphs is not None:
             thread = await self.blocking.run(self.store.get_thread, thread_id)

@@ -89,6 +89,11 @@ def _read_schema(interrupt: Interrupt) -> dict[str, Any] | None:
 
 
 def dump_object(value: object) -> Any:
-    """Return an object of the author's for JSON: its fields where Pydantic knows them, or as Python prints it."""
+    """Return an object of the author's for JSON: its fields where Pydantic knows them, or as Python prints it.
+
+    A set has no order of its own: each process would print another one.
+    """
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
     dump = getattr(value, "model_dump", None)  # of pydantic
     return dump(mode="json") if callable(dump) else str(value)

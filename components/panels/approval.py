@@ -28,7 +28,9 @@ async def submit_answer(services: Services, thread_id: str, fields: Mapping[str,
     """Pass on the answer to a question of a user graph, as JSON or as a text; without a question, let it go on."""
     question_id, text = str(fields["call"]), serde.sanitize_text(str(fields.get("text") or ""))
     answers = {question_id: _parse_answer(text)} if question_id else {}
-    await services.runner.resume(thread_id, answers, caller=Caller(request_id=read_caller(fields).request_id))
+    seen = {question_id: str(fields["key"])} if fields.get("key") else {}
+    caller = Caller(request_id=read_caller(fields).request_id)
+    await services.runner.resume(thread_id, answers, caller=caller, seen=seen)
 
 
 def _parse_answer(text: str) -> Any:

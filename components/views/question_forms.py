@@ -35,13 +35,15 @@ class FieldView(TypedDict):
     label: str
     type: str
     options: list[str]  # of an enumeration
-    required: bool
+    required: bool  # by the form: an empty one is not sent
+    is_null_when_empty: bool  # the schema requires it, and takes null
 
 
 class QuestionView(TypedDict):
     """A question. `style` is the schema of the answer: LangChain's middleware, agent-inbox, a form, text, or any JSON."""
 
     id: str
+    key: str  # of what is typed as its answer (see GraphQuestion)
     style: Literal["middleware", "inbox", "form", "text", "json", "continue"]
     text: str  # the question in words or as JSON; empty where the actions say all
     actions: list[ActionView]
@@ -72,13 +74,15 @@ def describe_drafts(drafts: Sequence[GraphDraft], to_html: Callable[[str], str])
 def describe_questions(questions: Sequence[GraphQuestion], *, is_waiting: bool) -> list[QuestionView]:
     """Describe the questions that wait. A graph that stopped before a node, without a question, is only let go on."""
     if not questions and is_waiting:
-        return [QuestionView(id="", style="continue", text=_("The graph stopped here."), actions=[], fields=[])]
+        text = _("The graph stopped here.")
+        return [QuestionView(id="", key="", style="continue", text=text, actions=[], fields=[])]
     return [_describe_question(each) for each in questions[:MAX_SHOWN_QUESTIONS]]
 
 
 def _describe_question(question: GraphQuestion) -> QuestionView:
     """Describe a question. It is answered as JSON where its calls or fields cannot be shown, or not be answered there."""
-    view = QuestionView(id=question.id, style="json", text=_describe_value(question.value), actions=[], fields=[])
+    text = _describe_value(question.value)
+    view = QuestionView(id=question.id, key=question.key, style="json", text=text, actions=[], fields=[])
     if actions := _keep_usable_actions(_read_middleware(question.value)):
         return {**view, "style": "middleware", "text": "", "actions": actions}
     if actions := _keep_usable_actions(_read_inbox(question.value)):
@@ -172,17 +176,45 @@ def _read_fields(schema: dict[str, Any]) -> list[FieldView]:
     names = required if isinstance(required, list) else []
     fields: list[FieldView] = []
     for name, field in properties.items():
-        options = field.get("enum") if isinstance(field, dict) else None
-        kind = field.get("type", "string" if options else None) if isinstance(field, dict) else None
-        if kind not in _FIELD_TYPES:
-            return []
-        texts = [each for each in options if isinstance(each, str)] if isinstance(options, list) else []
-        if len(texts) > MAX_SHOWN_OPTIONS or any(len(each) > MAX_LABEL_CHARS for each in texts):
+        view = _read_field(name, field, is_needed=name in names)
+        if view is None:
             return []  # answered as JSON
-        label = str(field.get("title") or name)[:MAX_LABEL_CHARS]
-        fields.append(FieldView(name=name, label=label, type=kind, options=texts, required=name in names))
+        fields.append(view)
     chars = sum(len(each["name"]) + sum(map(len, each["options"])) for each in fields)
     return fields if chars <= MAX_PARTS_CHARS else []
+
+
+def _read_field(name: str, field: Any, *, is_needed: bool) -> FieldView | None:
+    """Read a field of one plain type, which may be null instead; None for any other."""
+    content, is_nullable = _read_nullable(field)
+    options = content.get("enum")
+    kind = content.get("type", "string" if options else None)
+    if kind not in _FIELD_TYPES:
+        return None
+    texts = [each for each in options if isinstance(each, str)] if isinstance(options, list) else []
+    if len(texts) > MAX_SHOWN_OPTIONS or any(len(each) > MAX_LABEL_CHARS for each in texts):
+        return None
+    return FieldView(
+        name=name,
+        label=str(field.get("title") or name)[:MAX_LABEL_CHARS],
+        type=kind,
+        options=texts,
+        required=is_needed and not is_nullable,
+        is_null_when_empty=is_needed and is_nullable,
+    )
+
+
+def _read_nullable(field: Any) -> tuple[dict[str, Any], bool]:
+    """Return the schema of a field, or that of the only value beside null, and whether it may be null."""
+    if not isinstance(field, dict):
+        return {}, False
+    types, kinds = field.get("type"), field.get("anyOf")
+    if isinstance(types, list):
+        kinds = [field | {"type": each} for each in types]
+    if not isinstance(kinds, list):
+        return field, False
+    others = [each for each in kinds if isinstance(each, dict) and each.get("type") != "null"]
+    return (others[0], True) if len(others) == len(kinds) - 1 == 1 else (field, False)
 
 
 def _describe_value(value: Any) -> str:

@@ -177,6 +177,30 @@ def test_a_question_in_the_form_of_a_move_is_a_question_where_no_call_asks_for_o
     play(tmp_path, story, one_node(body))
 
 
+def test_an_answer_is_not_given_to_another_question_of_the_same_id(tmp_path: Path) -> None:
+    body = (
+        "def node(state):\n    one = interrupt('City?')\n    two = interrupt(f'Street in {one}?')\n"
+        "    return {'messages': [AIMessage(f'{one}, {two}')]}"
+    )
+
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer(chat, "Rome")
+        (seen,) = chat.runner.list_questions(chat.thread_id)
+        chat.store.undo(chat.thread_id)
+        await answer(chat, "Oslo")
+        (asked,) = chat.runner.list_questions(chat.thread_id)
+        assert (asked.id, asked.value) == (seen.id, "Street in Oslo?")
+        with pytest.raises(NothingToDecideError):
+            await chat.runner.resume(chat.thread_id, {seen.id: "Via"}, caller=Caller(), seen={seen.id: seen.key})
+        await chat.end(
+            await chat.runner.resume(chat.thread_id, {seen.id: "Gata"}, caller=Caller(), seen={asked.id: asked.key})
+        )
+        assert chat.said()[-1] == ("ai", "done", "Oslo, Gata")
+
+    play(tmp_path, story, one_node(body))
+
+
 SCHEMA = one_node(
     "from pydantic import BaseModel\n\n\nclass Seat(BaseModel):\n    row: int\n    aisle: bool = False\n\n\n"
     "def node(state):\n    seat = interrupt('Which seat?', response_schema=Seat)\n"

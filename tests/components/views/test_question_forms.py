@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agent.preparation.questions import GraphQuestion
+from agent.user_graphs.interrupts import to_plain
 from components.views.question_forms import (
     MAX_LABEL_CHARS,
     MAX_SHOWN_CHARS,
@@ -59,6 +60,32 @@ def test_a_flat_schema_is_a_form() -> None:
         ("size", "string", ["S", "L"], False),
         ("sure", "boolean", [], False),
     ]
+
+
+def test_a_field_that_may_be_null_is_of_its_other_type_and_not_required() -> None:
+    nothing = {"type": "null"}
+    properties = {
+        "age": {"anyOf": [{"type": "integer"}, nothing], "title": "Your age"},
+        "size": {"anyOf": [{"enum": ["S", "L"], "type": "string"}, nothing]},
+        "name": {"type": ["string", "null"]},
+        "room": {"anyOf": [{"type": "integer"}, nothing]},
+    }
+    view = describe("Who?", {"type": "object", "properties": properties, "required": ["age", "size", "name"]})
+    assert [(each["label"], each["type"], each["options"], each["required"]) for each in view["fields"]] == [
+        ("Your age", "integer", [], False),
+        ("size", "string", ["S", "L"], False),
+        ("name", "string", [], False),
+        ("room", "integer", [], False),
+    ]
+    assert [each["is_null_when_empty"] for each in view["fields"]] == [True, True, True, False]
+    either = {"anyOf": [{"type": "integer"}, {"type": "string"}, nothing]}
+    assert describe("Who?", {"properties": {"name": either}})["fields"] == []
+
+
+def test_questions_of_one_id_have_keys_of_their_own_that_every_process_finds() -> None:
+    assert describe("City?")["key"] == describe("City?")["key"] != describe("Street in Rome?")["key"]
+    assert describe({"a": 1, "b": 2})["key"] == describe({"b": 2, "a": 1})["key"]
+    assert to_plain({"names": {"b", "a", "c"}}) == {"names": ["a", "b", "c"]}
 
 
 def test_a_question_that_is_a_flat_schema_itself_is_a_form_with_its_words() -> None:
