@@ -21,7 +21,7 @@ const NOT_SET = _("not set");
 loadStyle(new URL("./channels.lazy.css", import.meta.url));
 
 /**
- * @typedef {{kind: "object"|"list"|"text"|"other", text: string, count: number, items: [string, TreeNode][],
+ * @typedef {{kind: "object"|"list"|"messages"|"text"|"other", text: string, count: number, items: [string, TreeNode][],
  *   digest: string}} TreeNode
  * @typedef {{summary: string, tree: TreeNode|null, address: string|null}} ChannelSide
  * @typedef {{name: string, difference: "same"|"changed"|"added"|"removed"|null, one: ChannelSide|null,
@@ -107,12 +107,11 @@ function Channel({ channel: { name, difference, one, other, is_unknown: isUnknow
         _("The graph has no value of this name any more. A run that goes on from here leaves it out."),
       ),
     lostKind !== "" &&
-      h(
-        "p",
-        { className: "quiet" },
-        _("The graph wrote a {kind}. It gets another kind back: LangGraph's serializer does not keep this one.", {
-          kind: lostKind,
-        }),
+      h("p", { className: "quiet" },
+        _(
+          "The graph wrote a value of the kind {kind}. It gets another kind back: LangGraph's serializer does not keep this one.",
+          { kind: lostKind },
+        ),
       ),
     isOpen && h(ChannelBody, { name, one, other, isCompared }),
   );
@@ -189,13 +188,14 @@ function TreeItem({ label, one, other, isCompared, isOpen = false }) {
   );
 }
 
-const isContainer = ({ kind }) => kind === "object" || kind === "list";
+const NOUNS = { object: "field", list: "item", messages: "message" };
+const isContainer = ({ kind }) => kind in NOUNS;
 const listKeys = (node) => (node?.items ?? []).map(([key]) => key);
-const countItems = ({ kind, count }) => formatCount(count, kind === "list" ? "item" : "field");
+const countItems = ({ kind, count }) => formatCount(count, NOUNS[kind]);
 
 function describeNode(node) {
   if (node === null) return null;
-  if (isContainer(node)) return node.count === 0 ? (node.kind === "list" ? "[]" : "{}") : countItems(node);
+  if (isContainer(node)) return node.count === 0 ? (node.kind === "object" ? "{}" : "[]") : countItems(node);
   if (node.kind === "other") return node.text;
   return node.count > node.text.length
     ? _("“{text}…” ({characters})", { text: node.text, characters: formatCount(node.count, "character") })

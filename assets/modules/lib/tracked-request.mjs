@@ -20,7 +20,8 @@ export function keepReply(reply) {
   if (replies.size > MAX_KEPT_REPLIES) replies.delete(replies.keys().next().value);
 }
 
-function takeReply(request_id) {
+/** Return a kept reply, once. @returns {import("./types.mjs").Reply|undefined} */
+export function takeReply(request_id) {
   const reply = replies.get(request_id);
   replies.delete(request_id);
   return reply;

@@ -43,9 +43,9 @@
  * @typedef {{name: string, arguments: string, description: string, decisions: string[]}} ActionView  a call that a
  *   user graph asks about
  * @typedef {{name: string, label: string, type: "string"|"number"|"integer"|"boolean", options: string[],
- *   required: boolean}} FieldView
- * @typedef {{id: string, style: "middleware"|"inbox"|"form"|"text"|"json"|"continue", text: string, actions: ActionView[],
- *   fields: FieldView[]}} QuestionView of a user graph that waits
+ *   required: boolean, is_null_when_empty: boolean}} FieldView
+ * @typedef {{id: string, key: string, style: "middleware"|"inbox"|"form"|"text"|"json"|"continue", text: string,
+ *   actions: ActionView[], fields: FieldView[]}} QuestionView of a user graph that waits
  * @typedef {{questions: string[], agent: string, html: string}} DraftView  of a subgraph, with the ids of its
  *   questions
  * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a user graph at work

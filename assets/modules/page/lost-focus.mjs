@@ -2,7 +2,7 @@
 
 const CHANGES = { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] };
 
-let recovered = null; // the element that was focused here, until the next press
+let recovered = null; // the element that has the focus because another is gone, until the next press
 const isGone = (element) => !element.isConnected || element.disabled === true;
 const findDialog = () => [...document.querySelectorAll(".modal.show")].at(-1);
 const isFocusFree = () => document.activeElement === document.body && (findDialog()?.matches("dialog") ?? true);
@@ -10,20 +10,22 @@ const isFocusFree = () => document.activeElement === document.body && (findDialo
 /** @returns {boolean} whether another part of the page may take the focus: nobody has put it where it is */
 export const isFocusUnclaimed = () => document.activeElement === document.body || document.activeElement === recovered;
 
+/** Focus an element until a part takes the focus that has more to say. @param {HTMLElement|null} element */
+export function restFocus(element) {
+  recovered = element;
+  recovered?.focus({ preventScroll: true });
+}
+
 /** Focus the open sheet, else the message field; on touch screens, where that opens the keyboard, the conversation. */
 function focusConversation() {
   const sheet =
     document.querySelector(".backdrop.shown") &&
     document.querySelector(".show-history .pane-history .sheet-close, .show-threads .pane-threads .sheet-close");
   const field = matchMedia("(pointer: fine)").matches && document.querySelector(".message-field textarea");
-  recovered = sheet || field || document.querySelector(".transcript .log");
-  recovered?.focus({ preventScroll: true });
+  restFocus(sheet || field || document.querySelector(".transcript .log"));
 }
 
-function focusDialog(dialog) {
-  recovered = dialog.querySelector(".modal-body[tabindex], .modal-footer button");
-  recovered?.focus({ preventScroll: true });
-}
+const focusDialog = (dialog) => restFocus(dialog.querySelector(".modal-body[tabindex], .modal-footer button"));
 
 /**
  * Move the focus to the open dialog, else to the conversation, when the focused element is gone and no other part of the

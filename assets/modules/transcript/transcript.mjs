@@ -18,6 +18,7 @@ import { hasEndedBadly, hasRunEnd, listModels, mergeMessages, pickNewestRun } fr
 import { useEditing } from "./editing.mjs";
 import { FindBar, useFinding } from "./finding.mjs";
 import { useFirstScreen } from "./first-screen.mjs";
+import { useAnswers } from "./kept-answers.mjs";
 import { useKeptEdit } from "./kept-edits.mjs";
 import { Live } from "./live.mjs";
 import { Marks } from "./marks.mjs";
@@ -51,6 +52,7 @@ export function Transcript(props) {
   const act = useActions(props);
   const thread = useShownThread(props.data, props.reply);
   const editing = useEditing(props.reply, act, thread);
+  const answers = useAnswers(props.data, props.reply, act);
   const isSeveral = useSeveral(props.data?.thread ?? null).length > 0;
   useEffect(() => void (isSeveral && Candidates.load()), [isSeveral]); // before the first of their answers
   const title = props.data?.title;
@@ -60,11 +62,11 @@ export function Transcript(props) {
   }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });
   // A new key for another thread: no state of the old conversation may remain.
-  const { id, data, reply } = props;
-  return h(Conversation, { key: thread ?? "none", id, thread, data, reply, act, editing });
+  const { id, data } = props;
+  return h(Conversation, { key: thread ?? "none", id, thread, data, act, editing, answers });
 }
 
-function Conversation({ id, thread, data, reply, act, editing }) {
+function Conversation({ id, thread, data, act, editing, answers }) {
   const [spoken, announce] = useState("");
   const stream = useStream(thread, data);
   // New messages belong to the end, which is not loaded while the page shows an earlier part.
@@ -95,7 +97,7 @@ function Conversation({ id, thread, data, reply, act, editing }) {
     "section",
     { id, className: "transcript", "data-thread": data.thread ?? "", "data-read-only": data.read_only || undefined,
       onClick: (event) => runProseTool(event, announce) },
-    h(TranscriptLog, { data, reply, messages, shown, run, stream, scrolling, editing, act, stayInPlace, announce,
+    h(TranscriptLog, { data, messages, shown, run, stream, scrolling, editing, answers, act, stayInPlace, announce,
       onEarlier: earlier && (() => loadEarlier(true)), onLater: showLater }),
     finding.isOpen && data.thread && h(FindBar, { thread: data.thread, version: data.version, onClose: finding.close }),
     (scrolling.isAway || data.later) &&
@@ -158,7 +160,7 @@ const PortionButton = ({ name, onClick, children }) =>
   h("button", { type: "button", className: "quiet-button earlier", onClick }, icon(name), children);
 
 /** The scrolling part: the messages, the running answer, and the banners. */
-function TranscriptLog({ data, reply, messages, shown, run, stream, scrolling, editing, act, stayInPlace, announce,
+function TranscriptLog({ data, messages, shown, run, stream, scrolling, editing, answers, act, stayInPlace, announce,
   onEarlier, onLater }) {
   const isRunning = run?.state === "running";
   const several = data.later ? null : pickCandidates(leaveCandidates(data, stream.stream.run), stream.stream.candidates);
@@ -184,7 +186,7 @@ function TranscriptLog({ data, reply, messages, shown, run, stream, scrolling, e
       several && h(Candidates, { key: several.run, view: several, texts: stream.texts, isRunning, act, announce }),
       isRunning && showLive && stream.stream.progress && h(GraphProgress, { progress: stream.stream.progress }),
       !showLive && data.questions.length > 0 &&
-        h(Questions, { questions: data.questions, drafts: data.drafts, reply, act }),
+        h(Questions, { thread: data.thread, questions: data.questions, drafts: data.drafts, answers }),
       data.later && h(PortionButton, { name: "arrow-down", onClick: onLater }, _("Later messages")),
       isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), isGraph: data.is_graph,
         last: messages.at(-1), act, onDismiss: stream.dismissRun }),
