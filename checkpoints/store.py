@@ -177,10 +177,24 @@ class Store(Reader):
             thread_id, OperationKind.SWITCH, caller, lambda change: branches.choose_alternative(change, message_id)
         )
 
-    def fork(self, thread_id: str, message_id: str | None, *, name: str = "", caller: Caller = USER) -> Receipt:
-        """Add a branch whose last message is this one (None: empty) and make it the current one; the result is its id."""
+    def fork(
+        self,
+        thread_id: str,
+        message_id: str | None,
+        *,
+        name: str = "",
+        checkpoint_id: str | None = None,
+        caller: Caller = USER,
+    ) -> Receipt:
+        """Add a branch whose last message is this one (None: empty) and make it the current one; the result is its id.
+
+        With a checkpoint at that message, a graph stands there as it did when the checkpoint was saved.
+        """
         return self._run_change(
-            thread_id, OperationKind.FORK, caller, lambda change: branches.fork_branch(change, message_id, name)
+            thread_id,
+            OperationKind.FORK,
+            caller,
+            lambda change: branches.fork_branch(change, message_id, name, checkpoint_id),
         )
 
     @retry_contended
@@ -191,12 +205,14 @@ class Store(Reader):
         *,
         title: str = "",
         with_states: bool = True,
+        checkpoint_id: str | None = None,
         caller: Caller = USER,
     ) -> Receipt:
         """Make a conversation of the path to a message, with its checkpoints; the result is its id.
 
         The two are independent. Undo in the new one takes it out of the list. It keeps the settings, except the permission
         to move through time without asking. Without the states of its graph, the built-in agent can answer in it.
+        `checkpoint_id` is as in `fork`.
         """
         identifier = _derive_thread_id(thread_id, caller.request_id) if caller.request_id else self.new_id()
         with self.database.begin_write(identifier if caller.request_id else "") as connection:
@@ -210,9 +226,8 @@ class Store(Reader):
             self.meter.check_storage(connection, new.owner, new.owner, self.now())
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
-            return change.apply_and_record(
-                OperationKind.FORK, partial(thread_fork.copy_path, source=source, path=path, with_states=with_states)
-            )
+            copy_path = partial(thread_fork.copy_path, with_states=with_states, checkpoint_id=checkpoint_id)
+            return change.apply_and_record(OperationKind.FORK, partial(copy_path, source=source, path=path))
 
     def _choose_owner(self, source: Thread) -> str:
         """Return the owner of a copy: who acts, be it a member of the original."""

@@ -11,12 +11,12 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple, PendingWrite
 
-from checkpoints import Operation, OperationKind, Runs, Store
+from checkpoints import Runs, Store
+from checkpoints.values.standing_runs import StandingRuns
 
 REST_CHANNEL = "waymark:rest"  # of notes; it is no channel of a graph
 _INTERRUPT, _RESUME = "__interrupt__", "__resume__"
 _NO_TASK = "00000000-0000-0000-0000-000000000000"  # of writes that answer whichever task asks
-_USUAL_OPERATIONS = 50  # since a conversation came to its state
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,11 @@ class StandingAnswers:
     def load(cls, store: Store, runs: Runs, thread_id: str, *, other_than: str = "") -> "StandingAnswers":
         """Read the answers that stand, without those of a run that begins (`other_than`). Blocks."""
         branch_id = store.get_thread(thread_id).branch_id
-        operations: Sequence[Operation] = ()
-        count, run_ids, is_whole = _USUAL_OPERATIONS, list[str](), False
-        while not is_whole:
-            operations = store.list_operations(thread_id, last=count)
-            run_ids, is_whole = _find_runs(operations, branch_id)
-            is_whole = is_whole or len(operations) < count
-            count *= 10
+        found, operations = StandingRuns.find(lambda count: store.list_operations(thread_id, last=count), branch_id)
         waiting = runs.find_waiting_run(thread_id, other_than=other_than)
         # A run that went on without a message, and came to rest at once, has no operation that could be undone.
         is_recorded = waiting is not None and any(each.undo_group == waiting.id for each in operations)
-        return cls(run_ids, waiting is not None and (waiting.id in run_ids or not is_recorded))
+        return cls(found.ids, waiting is not None and (waiting.id in found.ids or not is_recorded))
 
     def choose_writes(self, written: Sequence[PendingWrite]) -> "ChosenWrites":
         """Return the writes of tasks at a state, as they were when the newest of the runs came to rest."""
@@ -85,36 +79,6 @@ def replace_writes(old: Iterable[PendingWrite], new: Collection[PendingWrite]) -
 
 def drop_notes(written: Iterable[PendingWrite]) -> list[PendingWrite]:
     return [each for each in written if each[1] != REST_CHANNEL]
-
-
-def _find_runs(operations: Sequence[Operation], branch_id: str) -> tuple[list[str], bool]:
-    """Return the runs that stand since a branch came to its state, newest first, and whether `operations` go as far back."""
-    run_ids = list[str]()
-    current_id, restored_id = branch_id, None
-    for each in operations:
-        is_undone = each.undone or each.kind in (OperationKind.UNDO, OperationKind.REDO)
-        if restored_id is not None:
-            # What came between a checkpoint and its restore was left. What stood when it was saved stands again.
-            if each.kind is OperationKind.SAVE and each.result == restored_id:
-                branch_id, restored_id = current_id, None
-        elif current_id == branch_id and not is_undone:
-            if each.undo_group is not None:
-                run_ids.append(each.undo_group)
-            if each.kind is OperationKind.RESTORE and each.detail.subject is None:
-                restored_id = each.result
-            elif each.kind is OperationKind.RESTORE or _moves_state(each, branch_id):
-                return run_ids, True
-        for change in reversed(each.changes):
-            if change.table == "thread":
-                current_id = change.before.get("branch_id", current_id)
-        if each.kind is OperationKind.FORK and each.result == branch_id:
-            # What stood where it was forked stands on the new branch as well.
-            branch_id = current_id
-    return run_ids, False
-
-
-def _moves_state(operation: Operation, branch_id: str) -> bool:
-    return any(change.id == branch_id and "state_id" in change.after for change in operation.changes)
 
 
 @dataclass

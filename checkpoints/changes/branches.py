@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from ..rows import message_rows, operation_rows, thread_rows
+from ..rows import checkpoint_rows, message_rows, operation_rows, thread_rows
 from ..storage import schema
 from ..values import history
 from ..values.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
@@ -112,11 +112,14 @@ def rename_branch(transaction: Transaction, branch_id: str, name: str) -> None:
     transaction.update_row("branch", branch.id, name=new_name)
 
 
-def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> str:
-    """Add a branch whose last message is this one, and make it the current one."""
+def fork_branch(transaction: Transaction, message_id: str | None, name: str, checkpoint_id: str | None) -> str:
+    """Add a branch whose last message is this one, and make it the current one. See `Store.fork`."""
     place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
-    branch = transaction.add_branch(name, place)
-    transaction.detail = OperationDetail(subject="branch", name=branch.name)
+    at = place.place if place else None
+    saved = checkpoint_rows.select_placed_state(transaction.connection, transaction.thread.id, checkpoint_id, at)
+    (branch,) = transaction.add_branches([(name, place)], [saved])
+    of_checkpoint = checkpoint_id if saved is not None and checkpoint_id else ""
+    transaction.detail = OperationDetail(subject="branch", name=branch.name, checkpoint=of_checkpoint)
     transaction.switch_to(branch.id)
     return branch.id
 

@@ -11,7 +11,7 @@ from ..storage import schema
 from ..storage.ownership import find_role
 from ..values.model import Json, ThreadRole
 from ..values.operation import Operation, OperationKind, RowChange
-from ..values.operation_detail import OperationDetail
+from ..values.operation_detail import NO_DETAIL, OperationDetail
 from . import thread_rows
 
 _INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
@@ -109,11 +109,11 @@ def erase_contents(connection: sa.Connection, thread_id: str) -> None:
     of_thread = _columns.thread_id == thread_id
     details = connection.execute(sa.select(_columns.version, _columns.detail).where(of_thread)).all()
     connection.execute(sa.update(schema.operation).where(of_thread).values(changes=[], detail={}))
-    joined = [(row.version, OperationDetail.from_json(row.detail).joined) for row in details]
+    parsed = [(row.version, OperationDetail.from_json(row.detail)) for row in details]
     kept = [
-        {"of_thread": thread_id, "of_version": version, "detail": OperationDetail(joined=count).to_json()}
-        for version, count in joined
-        if count
+        {"of_thread": thread_id, "of_version": version, "detail": detail.to_json()}
+        for version, whole in parsed
+        if (detail := OperationDetail(joined=whole.joined, standing=whole.standing)) != NO_DETAIL
     ]
     if kept:
         connection.execute(_update_operation, kept)

@@ -37,7 +37,7 @@ _delete_special = sa.delete(schema.state_write).where(
 )
 _special = schema.state_write.alias("special")
 _COPIED_AT_ONCE = 200
-_RESUME_POSITION = -4  # as LangGraph numbers its special channels
+_RESUME_POSITION, _INTERRUPT_POSITION = -4, -3  # as LangGraph numbers its special channels
 _is_interrupted = sa.exists().where(
     _special.c.thread_id == sa.bindparam("of_thread"),
     _special.c.namespace == sa.bindparam("of_namespace"),
@@ -154,6 +154,15 @@ def _select_rows(
         return connection.execute(_of_state_query, key.parameters)
     query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
     return select_in_batches(connection, query, _write.checkpoint_id, checkpoint_ids)
+
+
+def select_asking_states(connection: sa.Connection, thread_id: str) -> set[int]:
+    """Return the graph's own states whose tasks have asked a person."""
+    state = schema.state.c
+    is_of_write = (state.namespace == "", state.checkpoint_id == _write.checkpoint_id, state.thread_id == _write.thread_id)
+    asked = (_write.thread_id == thread_id, _write.namespace == "", _write.position == _INTERRUPT_POSITION)
+    query = sa.select(state.number).join_from(schema.state, schema.state_write, sa.and_(*is_of_write)).where(*asked)
+    return set(connection.scalars(query))
 
 
 def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, states: Collection[tuple[str, str]]) -> None:

@@ -36,6 +36,8 @@ class OperationDetail:
     tokens_after: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # changed keys and new values; long texts are left out
     begins_earlier: bool = False  # a graph begins with its values from before a turn that did not end
+    checkpoint: str = ""  # the id of the one that a branch was made of
+    standing: Mapping[str, Sequence[str]] = field(default_factory=dict)  # see `StandingRuns`: what a copy begins with
     joined: int = 0  # earlier versions of the thread that the operation has made as well: steps of a graph's run
     text: str = ""  # an old note that no pattern of migration 0004 fits
 
@@ -74,6 +76,10 @@ def _is_text_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
+def _is_list_map(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_text_list, value.values()))
+
+
 def _is_text_map(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
@@ -81,12 +87,13 @@ def _is_text_map(value: object) -> bool:
 _CHECKS: Final = {
     "subject": lambda value: value in get_args(Subject),
     "place": lambda value: value in PLACE_KINDS,
-    **dict.fromkeys(("name", "new_name", "text", "model"), _is_text),
+    **dict.fromkeys(("name", "new_name", "text", "model", "checkpoint"), _is_text),
     **dict.fromkeys(
         ("messages", "checkpoints", "branches", "kept", "depth", "tokens_before", "tokens_after", "joined"), _is_count
     ),
     **dict.fromkeys(("future_kept", "pinned", "archived", "begins_earlier"), _is_flag),
     **dict.fromkeys(("added", "removed"), _is_text_list),
     "settings": _is_text_map,
+    "standing": _is_list_map,
     "usage": _is_map,
 }

@@ -210,13 +210,14 @@ async def _confirm_fork(services: Services, action: Action) -> Answer:
     await services.runner.stop(thread_id)
     fork_point = await services.read_snapshot(_find_fork_point, store, thread_id, fields)
     end, caller = fork_point.branch_end(is_whole), action.unversioned_caller  # removes nothing: no conflict
+    at_checkpoint = fields.get("checkpoint") if is_whole else None
     if is_new_thread:
         thread = await services.read_snapshot(store.get_thread, thread_id)
-        kept: dict[str, Any] = {"title": name, "with_states": not is_of_program(thread)}
+        kept: dict[str, Any] = {"title": name, "with_states": not is_of_program(thread), "checkpoint_id": at_checkpoint}
         made = await services.run_blocking(store.fork_thread, thread_id, end, **kept, caller=caller)
         services.trace_change(made)
     else:
-        made = await services.apply_change(store.fork, thread_id, end, name=name, caller=caller)
+        made = await services.apply_change(store.fork, thread_id, end, name=name, checkpoint_id=at_checkpoint, caller=caller)
     question = "" if is_whole or not fork_point.is_question else fork_point.text
     fill = page_state.fill_composer(made.operation.thread_id, made.version, question)
     go = {"go": page_state.thread_address(made.operation.thread_id)} if is_new_thread else {}

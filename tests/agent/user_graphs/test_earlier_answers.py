@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from agent.user_graphs.earlier_answers import REST_CHANNEL
-from checkpoints import RunState
+from checkpoints import Caller, RunState
 from checkpoints.storage import schema
 from tests.agent.running import Running
 from tests.agent.user_graphs.running_graphs import answer, delay_states, one_node, read_channels
@@ -318,3 +318,54 @@ def test_what_is_noted_of_each_answer_does_not_grow_with_the_results_beside_it(t
         assert len(read_channels(chat)["thing"]) == 100_000
 
     play(tmp_path, story, text)
+
+
+async def answer_copy(chat: Running, value: Any) -> None:
+    """Answer in a conversation whose events nobody follows."""
+    (asked,) = chat.runner.list_questions(chat.thread_id)
+    await chat.runner.resume(chat.thread_id, {asked.id: value}, caller=Caller())
+    await chat.until(lambda: chat.thread_id not in chat.runs.list_running_threads(), seconds=20)
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
+def test_a_new_conversation_has_the_answers_that_stood_where_it_was_forked(body: str, goes_on: bool, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        source, asked_id = chat.thread_id, chat.store.get_thread(chat.thread_id).head_id
+        await answer(chat, "a")
+        saved = str(chat.store.save(source, name="second").result)
+        if goes_on:
+            await answer(chat, "x")
+        at = saved if goes_on else None
+        chat.thread_id = str(chat.store.fork_thread(source, asked_id, checkpoint_id=at).result)
+        chat.store.undo(source)
+        assert list_asked(chat) == ["second?"]
+        await answer_copy(chat, "b")
+        assert list_asked(chat) == ["third?"]
+        (copied,) = chat.store.list_checkpoints(chat.thread_id)
+        chat.store.restore(chat.thread_id, copied.id)
+        assert list_asked(chat) == ["second?"]
+        chat.thread_id = str(chat.store.fork_thread(chat.thread_id, chat.store.get_thread(chat.thread_id).head_id).result)
+        for each in ("B", "C"):
+            await answer_copy(chat, each)
+        assert chat.said()[-1] == ("ai", "done", "a B C")
+
+    play(tmp_path, story, one_node(body))
+
+
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
+def test_a_branch_from_a_checkpoint_has_the_answers_that_stood_when_it_was_saved(body: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        asked_id = chat.store.get_thread(chat.thread_id).head_id
+        await answer(chat, "a")
+        saved = str(chat.store.save(chat.thread_id, name="second").result)
+        await answer(chat, "x")
+        chat.store.fork(chat.thread_id, asked_id, checkpoint_id=saved)
+        assert list_asked(chat) == ["second?"]
+        for each in ("B", "C"):
+            await answer(chat, each)
+        assert chat.said()[-1] == ("ai", "done", "a B C")
+
+    play(tmp_path, story, one_node(body))

@@ -1,0 +1,73 @@
+"""The runs whose work stands where a conversation stands, found in its operations."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from .operation import Operation, OperationKind
+
+_USUAL_OPERATIONS = 50  # since a conversation came to its state
+HEAD = ""  # among the checkpoints of a copy: where it begins
+
+
+@dataclass
+class StandingRuns:
+    """A search from the newest operation back. With `saved_id`, it is for what stood when a checkpoint was saved.
+
+    `ids` are of the runs since the branch came to its state, the newest first.
+    """
+
+    branch_id: str
+    saved_id: str | None = None
+    ids: list[str] = field(default_factory=list)
+    _is_over: bool = False
+
+    @classmethod
+    def find(
+        cls, list_last: Callable[[int], Sequence[Operation]], branch_id: str, saved_id: str | None = None
+    ) -> tuple["StandingRuns", Sequence[Operation]]:
+        """Search in as many operations as it takes. Return those as well."""
+        count = _USUAL_OPERATIONS
+        while True:
+            operations, found = list_last(count), cls(branch_id, saved_id)
+            found._search(operations)
+            if found._is_over or len(operations) < count:
+                return found, operations
+            count *= 10
+
+    def _search(self, operations: Sequence[Operation]) -> None:
+        current_id = self.branch_id
+        for each in operations:
+            if each.kind is OperationKind.FORK and each.detail.standing:
+                # A copy begins with what stood in the other conversation, there or when a checkpoint was saved.
+                self.ids += each.detail.standing.get(self.saved_id or HEAD, [])
+                self._is_over = True
+            elif self.saved_id is not None:
+                # What came between a checkpoint and its restore was left. What stood when it was saved stands again.
+                if each.kind is OperationKind.SAVE and each.result == self.saved_id:
+                    self.branch_id, self.saved_id = current_id, None
+            elif current_id == self.branch_id and not _is_undone(each):
+                self._add(each)
+            if self._is_over:
+                return
+            for change in reversed(each.changes):
+                if change.table == "thread":
+                    current_id = change.before.get("branch_id", current_id)
+            if each.kind is OperationKind.FORK and each.result == self.branch_id:
+                # What stood where it was forked, or when that checkpoint was saved, stands on the new branch as well.
+                self.branch_id, self.saved_id = current_id, self.saved_id or each.detail.checkpoint or None
+
+    def _add(self, operation: Operation) -> None:
+        if operation.undo_group is not None:
+            self.ids.append(operation.undo_group)
+        if operation.kind is OperationKind.RESTORE and operation.detail.subject is None:
+            self.saved_id = operation.result
+        elif operation.kind is OperationKind.RESTORE or _moves_state(operation, self.branch_id):
+            self._is_over = True
+
+
+def _is_undone(operation: Operation) -> bool:
+    return operation.undone or operation.kind in (OperationKind.UNDO, OperationKind.REDO)
+
+
+def _moves_state(operation: Operation, branch_id: str) -> bool:
+    return any(change.id == branch_id and "state_id" in change.after for change in operation.changes)
