@@ -120,7 +120,7 @@ class StateWriter:
         is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
         message = head if put.is_root else None
         new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, put.parent_id, run_id, message, is_input)
-        body = {**_make_body(put, values), "begun_at": _find_beginning(change, put), "applied": applied}
+        body = {**_make_body(put, values), "begun_at": _find_beginning(change, put, parent), "applied": applied}
         return path, insert_state(connection, new, body)
 
     def _take_step(self, put: StatePut, parent: StoredState, names: StepNames, *, is_same_run: bool) -> Applied:
@@ -224,16 +224,21 @@ def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
     }
 
 
-def _find_beginning(change: Transaction, put: StatePut) -> str | None:
-    """Return where the conversation stands ("" before its first state) for a subgraph's state whose graph has none yet.
+def _find_beginning(change: Transaction, put: StatePut, parent: StoredState | None) -> str | None:
+    """Return where the conversation stands ("" before its first state) where a state does not tell.
 
-    With durability "exit", a graph writes its state at its end, and a subgraph with a memory whenever it is called.
+    With durability "exit", a graph writes its state at its end, and a subgraph with a memory whenever it is called. And a
+    program may go on from a state that it has chosen, where the conversation does not stand.
     """
-    root_id = put.metadata.get("parents", {}).get("")
-    if put.is_root or root_id is None or state_rows.select_state(change.connection, change.thread.id, "", root_id):
-        return None
+    if put.is_root:
+        if parent is None or parent.number == change.state_id:
+            return None
+    else:
+        root_id = put.metadata.get("parents", {}).get("")
+        if root_id is None or state_rows.select_state(change.connection, change.thread.id, "", root_id):
+            return None
     standing = state_rows.select_numbered_state(change.connection, change.state_id)
-    return standing.checkpoint_id if standing else ""
+    return standing.checkpoint_id if standing else None if put.is_root else ""
 
 
 def _find_whole_channels(checkpoint: Checkpoint) -> frozenset[str]:

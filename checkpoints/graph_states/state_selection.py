@@ -36,46 +36,58 @@ def select_state_below(
 ) -> StoredState | None:
     """Return the state of a subgraph that a run goes on from at a state of the graph. `is_of_run`: one of the same run."""
     run_id = standing.body["metadata"].get("run_id") if standing else None
+    history = StandingHistory(connection, standing)
     own = _listed_query.where(_state.thread_id == thread_id, _state.namespace == namespace, _is_listed)
     with connection.execute(own.order_by(_state.checkpoint_id.desc())) as rows:
         for row in rows.yield_per(_PORTION):
             state = state_rows.parse_state(row)
             if is_of_run and state.body["metadata"].get("run_id") != run_id:
                 continue
-            if _is_below(connection, state, standing):
+            if history.has_subgraph(state):
                 return state
     return None
 
 
-def _is_below(connection: sa.Connection, state: StoredState, standing: StoredState | None) -> bool:
-    """Return whether a subgraph's state was reached from where the conversation stands, and is not of an undone run.
+class StandingHistory:
+    """The graph's own states as they came about, up to where it stands. What an undo or a restore has left is not among them.
 
-    Several runs may have gone on from the graph's own state, each with another answer. Which of them wrote the subgraph's
-    state is seen from the state that ended its step.
+    A program that goes on from a state it has chosen leaves nothing: as with LangGraph's own savers, all before it counts.
     """
-    root_id = state.body["metadata"].get("parents", {}).get("")
-    if root_id is None:
-        return standing is not None
-    root = state_rows.select_state(connection, state.thread_id, "", root_id)
-    if root is None:
-        return _is_of_run_below(connection, state, standing)
-    path = state_rows.select_path_start(connection, root.number, standing.number) if standing else []
-    if root.number not in path:
-        return False
-    following = next((number for number in path if number != root.number), None)
-    if state.body["resumed"]:
-        return state_rows.find_child(connection, root, state.number) == following
-    return following is None or state.number < following
 
+    def __init__(self, connection: sa.Connection, standing: StoredState | None) -> None:
+        self._connection = connection
+        self._standing = standing
+        self._oldest = standing  # of those that were found
+        self._numbers = {standing.number} if standing else set[int]()
 
-def _is_of_run_below(connection: sa.Connection, state: StoredState, standing: StoredState | None) -> bool:
-    """Return the same for a run whose graph writes a state only at its end (durability "exit")."""
-    if state.body["begun_at"] is None:
-        return False
-    _, end = state_rows.find_run(connection, state)
-    if end is not None:
-        return standing is not None and end in state_rows.select_path_start(connection, end, standing.number)
-    return bool(state.body["begun_at"] == (standing.checkpoint_id if standing else ""))
+    def has_subgraph(self, state: StoredState) -> bool:
+        """Return whether a subgraph's state counts: its graph was there, and so was the end of the run that resumed it."""
+        root_id = state.body["metadata"].get("parents", {}).get("")
+        if root_id is None:
+            return self._standing is not None
+        begun = state_rows.select_state(self._connection, state.thread_id, "", root_id)
+        if begun is None:  # with durability "exit", a graph writes a state only at its end
+            begun_at = state.body["begun_at"]
+            begun = state_rows.select_state(self._connection, state.thread_id, "", begun_at) if begun_at else None
+        elif not state.body["resumed"]:
+            return self._has(begun.number)
+        end = state_rows.find_next_own(self._connection, state)
+        if end is not None:
+            return self._has(end)
+        return self._has(begun.number) if begun is not None else self._standing is None and state.body["begun_at"] == ""
+
+    def _has(self, number: int) -> bool:
+        while self._oldest is not None and self._oldest.number > number:
+            self._oldest = self._find_before(self._oldest)
+            self._numbers.update([self._oldest.number] if self._oldest else ())
+        return number in self._numbers
+
+    def _find_before(self, state: StoredState) -> StoredState | None:
+        if left_id := state.body["begun_at"]:
+            left = state_rows.select_state(self._connection, state.thread_id, "", left_id)
+            if left is not None:
+                return left
+        return state_rows.select_numbered_state(self._connection, state.parent)
 
 
 def select_listed_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:

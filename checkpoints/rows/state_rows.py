@@ -198,6 +198,13 @@ def find_child(connection: sa.Connection, parent: StoredState, after: int) -> in
     return found
 
 
+def find_next_own(connection: sa.Connection, state: StoredState) -> int | None:
+    """Return the graph's own first state that was written after a subgraph's state."""
+    newer = (_state.thread_id == state.thread_id, _state.namespace == "", _state.number > state.number)
+    found: int | None = connection.scalar(sa.select(sa.func.min(_state.number)).where(*newer))
+    return found
+
+
 def select_followers(connection: sa.Connection, states: Sequence[StoredState]) -> dict[int, list[StoredState]]:
     """Return the intact states that follow states of one thread, by their numbers. The newest comes first."""
     found: dict[int, list[StoredState]] = {}
