@@ -110,7 +110,7 @@ class StateWriter:
             if channel == self._channel and path is not None:
                 reference: Reference = ["m", path.end.id if path.end else None, path.length]
             else:
-                before = unwrap_snapshot(old.get(channel))
+                before = None if channel == INPUT_CHANNEL else unwrap_snapshot(old.get(channel))
                 reference = name_value(connection, key.thread_id, serde, before, content)
             values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
         values |= _inherit_snapshots(put, parent)
@@ -205,7 +205,8 @@ def _inherit_snapshots(put: StatePut, parent: StoredState | None) -> dict[str, R
 
 
 def _is_unchanged(put: StatePut, parent: StoredState | None, channel: str) -> bool:
-    if parent is None or channel in put.new_versions or channel not in parent.body["values"]:
+    # The first step after a state takes the input that is stored for it: a fork of the state has its own.
+    if parent is None or channel in put.new_versions or channel not in parent.body["values"] or channel == INPUT_CHANNEL:
         return False
     return bool(parent.body["versions"].get(channel) == put.checkpoint["channel_versions"].get(channel))
 

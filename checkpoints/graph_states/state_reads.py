@@ -1,6 +1,7 @@
 """Reading states: their channels as new values, and the writes of their tasks."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,7 +22,7 @@ from .channel_values import list_numbers, read_value
 from .handed_states import ReadThreadId
 from .message_copies import duplicate_message
 from .message_paths import KnownPaths
-from .state_selection import iterate_ancestors, select_latest_state
+from .state_selection import StandingHistory, iterate_ancestors, select_latest_state
 
 
 class StateReader:
@@ -36,13 +37,13 @@ class StateReader:
     ) -> Iterator[CheckpointTuple]:
         """Yield states of one thread with their channels. They share messages with one another, and with nobody else.
 
-        The tasks of a state have the writes that the newest step after it has applied, as LangGraph's history shows them.
+        The tasks of a state have the writes that the steps after it have applied, as LangGraph's history shows them.
         Where the conversation stands, they are still to run.
         """
         thread_id = states[0].thread_id if states else ""
         asked = [state for state in states if not is_latest or INPUT_CHANNEL in state.body["values"]]
         followers = state_rows.select_followers(connection, asked)
-        applied_by = {} if is_latest else _find_applying(followers)
+        applied_by = {} if is_latest else _find_applying(connection, followers)
         for namespace in {state.namespace for state in states if state.number in applied_by}:
             latest = select_latest_state(connection, thread_id, namespace)
             applied_by.pop(latest.number if latest else 0, None)
@@ -64,8 +65,7 @@ class StateReader:
             if INPUT_CHANNEL in state.body["values"] and INPUT_CHANNEL not in values:
                 values |= self._read_input(connection, followers.get(state.number, []), stored, copies)
             written = writes.get((state.namespace, state.checkpoint_id), [])
-            after = applied_by.get(state.number)
-            applied = self._read_applied(connection, after, stored, copies) if after else {}
+            applied = [self._read_applied(connection, each, stored, copies) for each in applied_by.get(state.number, ())]
             yield self._make_tuple(state, values, self._merge_writes(written, applied))
 
     def _read_input(
@@ -94,12 +94,18 @@ class StateReader:
         }
 
     def _merge_writes(
-        self, writes: Sequence[Write], applied: Mapping[tuple[str, str, int], tuple[str, Any]]
+        self, writes: Sequence[Write], applied: Sequence[Mapping[tuple[str, str, int], tuple[str, Any]]]
     ) -> list[PendingWrite]:
-        """Return writes in LangGraph's order. What a later run has written at the state replaces what was applied."""
-        found = {place: (place[1], *each) for place, each in applied.items() if place != INPUT_PLACE}
-        found |= {each.place: self._read_write(each) for each in writes if each.resumed or each.place not in found}
-        return [found[place] for place in sorted(found)]
+        """Return writes in LangGraph's order. The first one of a task at a position counts, of special ones the last."""
+        found: dict[tuple[str, int], tuple[tuple[str, str, int], PendingWrite]] = {}
+        for of_step in applied:
+            for place, (channel, value) in of_step.items():
+                if place != INPUT_PLACE and (place[2] < 0 or place[1:] not in found):
+                    found[place[1:]] = place, (place[1], channel, value)
+        for each in writes:
+            if (each.resumed and each.position < 0) or each.place[1:] not in found:
+                found[each.place[1:]] = each.place, self._read_write(each)
+        return [write for _, write in sorted(found.values(), key=itemgetter(0))]
 
     def read_writes(self, connection: sa.Connection, state: StoredState) -> list[PendingWrite]:
         """Return the writes of tasks since a state, in the order in which LangGraph applies them."""
@@ -188,10 +194,17 @@ class StateReader:
         return CheckpointTuple(make_config(state, state.checkpoint_id), checkpoint, body["metadata"], parent, pending)
 
 
-def _find_applying(followers: Mapping[int, Sequence[StoredState]]) -> dict[int, StoredState]:
-    """Return the newest state after each that has applied its writes: a fork of it has none."""
-    applying = {number: next((each for each in found if each.body["applied"]), None) for number, found in followers.items()}
-    return {number: found for number, found in applying.items() if found is not None}
+def _find_applying(
+    connection: sa.Connection, followers: Mapping[int, Sequence[StoredState]]
+) -> dict[int, Sequence[StoredState]]:
+    """Return the states after each that have applied its writes, the oldest first. An undone one counts only by itself."""
+    applying = {number: [each for each in found if each.body["applied"]] for number, found in followers.items()}
+    history: StandingHistory | None = None
+    for number, found in applying.items():
+        if len(found) > 1:
+            history = history or StandingHistory.load(connection, found[0].thread_id)
+            applying[number] = [each for each in reversed(found) if history.has(each)] or found[:1]
+    return {number: found for number, found in applying.items() if found}
 
 
 def _is_taken_input(channel: str, reference: Reference, stored: Mapping[int, tuple[str, bytes]]) -> bool:

@@ -43,13 +43,13 @@ def select_state_below(
             state = state_rows.parse_state(row)
             if is_of_run and state.body["metadata"].get("run_id") != run_id:
                 continue
-            if history.has_subgraph(state):
+            if history.has(state):
                 return state
     return None
 
 
 class StandingHistory:
-    """The graph's own states as they came about, up to where it stands. What an undo or a restore has left is not among them.
+    """The graph's own states as they came about, up to where it stands, without those that an undo or a restore has left.
 
     A program that goes on from a state it has chosen leaves nothing: as with LangGraph's own savers, all before it counts.
     """
@@ -60,8 +60,15 @@ class StandingHistory:
         self._oldest = standing  # of those that were found
         self._numbers = {standing.number} if standing else set[int]()
 
-    def has_subgraph(self, state: StoredState) -> bool:
-        """Return whether a subgraph's state counts: its graph was there, and so was the end of the run that resumed it."""
+    @classmethod
+    def load(cls, connection: sa.Connection, thread_id: str) -> "StandingHistory":
+        return cls(connection, select_standing_state(connection, thread_id))
+
+    def has(self, state: StoredState) -> bool:
+        """Return whether a state counts: a subgraph's if its graph was there, and the end of a run that resumed it."""
+        return self._has_subgraph(state) if state.namespace else self._has(state.number)
+
+    def _has_subgraph(self, state: StoredState) -> bool:
         root_id = state.body["metadata"].get("parents", {}).get("")
         if root_id is None:
             return self._standing is not None

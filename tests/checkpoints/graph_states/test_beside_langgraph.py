@@ -30,6 +30,10 @@ def ask(_: Log) -> Log:
     return {"log": [str(interrupt("well?"))]}
 
 
+def ask_twice(_: Log) -> Log:
+    return {"log": [f"{interrupt('one?')} {interrupt('two?')}"]}
+
+
 def make_steps(saver: Any) -> Any:
     return StateGraph(Log).add_sequence([("a", say("a")), ("ask", ask), ("c", say("c"))]).add_edge(START, "a").compile(saver)
 
@@ -128,6 +132,38 @@ def run_sends(saver: Any) -> Any:
     return list_history(graph, make_config("t"))
 
 
+def run_edited_subgraph(saver: Any, memory: bool | None) -> Any:
+    """Fork from before a subgraph, and go back to the older branch, where `update_state` has put something into it."""
+    graph, config = nest(saver, memory), make_config("t")
+    graph.invoke({"log": ["in"]}, config)
+    graph.update_state(graph.get_state(config, subgraphs=True).tasks[0].state.config, {"log": ["edited"]})
+    older = graph.get_state(config, subgraphs=True)
+    graph.invoke(None, [*graph.get_state_history(config)][-1].config)
+    states = [*graph.get_state_history(config)]
+    seen = [task.state.values for task in graph.get_state(older.config, subgraphs=True).tasks]
+    steps = len([*graph.get_state_history(older.tasks[0].state.config)])
+    return seen, steps, graph.invoke(Command(resume="yes"), older.config)["log"], [each.next for each in states]
+
+
+def run_replay_from_the_input(saver: Any) -> Any:
+    graph, config = make_steps(saver), make_config("t")
+    graph.invoke({"log": ["in"], "name": "me" * 50}, config)
+    graph.invoke(None, [*graph.get_state_history(config)][-1].config)
+    return list_history(graph, config)
+
+
+def run_updated_beside_a_resume(saver: Any) -> Any:
+    """An update and a run go on from one state, whose task has asked twice."""
+    graph = StateGraph(Log).add_sequence([("twice", ask_twice), ("c", say("c"))]).add_edge(START, "twice").compile(saver)
+    config = make_config("t")
+    graph.invoke({"log": ["in"]}, config)
+    asked = graph.get_state(config).config
+    graph.invoke(Command(resume="yes"), config)
+    graph.update_state(config, {"log": ["put"]}, as_node="c")
+    graph.invoke(Command(resume="no"), asked)
+    return list_history(graph, config)
+
+
 def run_keys(saver: Any) -> Any:
     graph, config = make_steps(saver), make_config("t")
     graph.invoke({"log": ["in"]}, config)
@@ -149,6 +185,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "resumed at a chosen state": run_resumed,
     "subgraphs": lambda saver: run_subgraphs(saver, None),
     "subgraphs with a memory": lambda saver: run_subgraphs(saver, True),
+    "edited subgraph": lambda saver: run_edited_subgraph(saver, None),
+    "edited subgraph with a memory": lambda saver: run_edited_subgraph(saver, True),
+    "replay from the input": run_replay_from_the_input,
+    "updated beside a resume": run_updated_beside_a_resume,
     "sends": run_sends,
     **{f"durability {name}": lambda saver, name=name: run_durability(saver, name) for name in ("sync", "async", "exit")},
     "keys of the config": run_keys,
