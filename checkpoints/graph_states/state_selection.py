@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from ..rows import state_rows
 from ..rows.state_rows import StoredState
 from ..storage import schema
+from ..values.errors import DamagedStateError
 
 _state, _thread = schema.state.c, schema.thread.c
 _PORTION = 50
@@ -57,8 +58,9 @@ class StandingHistory:
     def __init__(self, connection: sa.Connection, standing: StoredState | None) -> None:
         self._connection = connection
         self._standing = standing
-        self._oldest = standing  # of those that were found
-        self._numbers = {standing.number} if standing else set[int]()
+        self._oldest = standing.number if standing else None  # of those that were found
+        self._numbers = {self._oldest}
+        self._above: dict[int, tuple[int | None, int | None]] = {}  # the parent and the one before in time, by number
 
     @classmethod
     def load(cls, connection: sa.Connection, thread_id: str) -> "StandingHistory":
@@ -84,17 +86,26 @@ class StandingHistory:
         return self._has(begun.number) if begun is not None else self._standing is None and state.body["begun_at"] == ""
 
     def _has(self, number: int) -> bool:
-        while self._oldest is not None and self._oldest.number > number:
+        while self._oldest is not None and self._oldest > number:
             self._oldest = self._find_before(self._oldest)
-            self._numbers.update([self._oldest.number] if self._oldest else ())
+            self._numbers.add(self._oldest)
         return number in self._numbers
 
-    def _find_before(self, state: StoredState) -> StoredState | None:
-        if left_id := state.body["begun_at"]:
-            left = state_rows.select_state(self._connection, state.thread_id, "", left_id)
-            if left is not None:
-                return left
-        return state_rows.select_numbered_state(self._connection, state.parent)
+    def _find_before(self, number: int) -> int | None:
+        """Return where the conversation stood before a state was written: at its parent, or a program had chosen another."""
+        assert self._standing is not None
+        if number not in self._above:
+            self._above = state_rows.select_ways_up(self._connection, self._standing.thread_id, number, _PORTION)
+        parent, previous = self._above[number]
+        if parent == previous:
+            return parent
+        try:
+            state = state_rows.select_numbered_state(self._connection, number)
+        except DamagedStateError:
+            return parent
+        left_id = state.body["begun_at"] if state else None
+        left = state_rows.select_state(self._connection, self._standing.thread_id, "", left_id) if left_id else None
+        return left.number if left else parent
 
 
 def select_listed_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:

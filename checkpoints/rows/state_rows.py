@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import sqlalchemy as sa
@@ -174,28 +175,16 @@ def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:
     return list(connection.execute(joined.order_by(_state.number)))
 
 
-def select_path_start(connection: sa.Connection, ancestor: int, number: int) -> Sequence[int]:
-    """Return the first two states of the path from one state to another; others if it is not above that one.
-
-    Numbers ascend from parents to children.
-    """
-    above = sa.select(_state.number, _state.parent).where(_state.number == number).cte(recursive=True)
-    parents = sa.select(_state.number, _state.parent).where(_state.number == above.c.parent, _state.number >= ancestor)
-    chain = above.union_all(parents)
-    query = sa.select(chain.c.number).where(chain.c.number >= ancestor).order_by(chain.c.number).limit(2)
-    return connection.scalars(query).all()
-
-
-def find_child(connection: sa.Connection, parent: StoredState, after: int) -> int | None:
-    """Return the graph's own first state that follows a state, and that was written after another one.
-
-    For a subgraph's state, it is one that follows none.
-    """
-    newer = (_state.thread_id == parent.thread_id, _state.namespace == "", _state.checkpoint_id > parent.checkpoint_id)
-    number = None if parent.namespace else parent.number
-    query = sa.select(sa.func.min(_state.number)).where(*newer, _state.number > after)
-    found: int | None = connection.scalar(query.where(_state.parent.is_not_distinct_from(number)))
-    return found
+def select_ways_up(
+    connection: sa.Connection, thread_id: str, number: int, limit: int
+) -> dict[int, tuple[int | None, int | None]]:
+    """Return the parents of this and earlier states of the graph's own, and the states before them in time, by number."""
+    own = (_state.thread_id == thread_id, _state.namespace == "", _state.number <= number)
+    query = sa.select(_state.number, _state.parent).where(*own).order_by(_state.number.desc()).limit(limit + 1)
+    rows = connection.execute(query).all()
+    return {
+        row.number: (row.parent, before.number if before else None) for row, before in zip_longest(rows[:limit], rows[1:])
+    }
 
 
 def find_next_own(connection: sa.Connection, state: StoredState) -> int | None:
@@ -222,7 +211,7 @@ def find_run(connection: sa.Connection, state: StoredState) -> tuple[StoredState
     """Return where a run with durability "exit" began and what it wrote at its end, of a subgraph's state in between."""
     begun_at = state.body["begun_at"]
     begun = select_state(connection, state.thread_id, "", begun_at) if begun_at else None
-    return begun, None if begun_at and begun is None else find_child(connection, begun or state, state.number)
+    return begun, None if begun_at and begun is None else find_next_own(connection, state)
 
 
 def place_state(connection: sa.Connection, number: int, message: Node) -> None:
