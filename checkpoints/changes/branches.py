@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from ..rows import checkpoint_rows, message_rows, operation_rows, thread_rows
+from ..rows import message_rows, operation_rows, state_rows, thread_rows
 from ..storage import schema
 from ..values import history
 from ..values.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
@@ -116,7 +116,7 @@ def fork_branch(transaction: Transaction, message_id: str | None, name: str, che
     """Add a branch whose last message is this one, and make it the current one. See `Store.fork`."""
     place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
     at = place.place if place else None
-    saved = checkpoint_rows.select_placed_state(transaction.connection, transaction.thread.id, checkpoint_id, at)
+    saved = state_rows.find_saved_state(transaction.connection, transaction.thread.id, checkpoint_id, at)
     (branch,) = transaction.add_branches([(name, place)], [saved])
     of_checkpoint = checkpoint_id if saved is not None and checkpoint_id else ""
     transaction.detail = OperationDetail(subject="branch", name=branch.name, checkpoint=of_checkpoint)

@@ -69,7 +69,7 @@ def _find_head_state(
     """
     connection = transaction.connection
     at = path.segments[0] if path.segments else None
-    saved = checkpoint_rows.select_placed_state(connection, source.id, checkpoint_id, at)
+    saved = state_rows.find_saved_state(connection, source.id, checkpoint_id, at)
     if saved is not None:
         return saved, True
     head = thread_rows.select_node(transaction.connection, source.head_id, source.id)

@@ -15,7 +15,7 @@ from ..storage.database import Database
 from ..storage.ranges import iterate_conditions
 from ..values import history, serde, text
 from ..values.errors import CheckpointNotFoundError
-from ..values.history import Path, Place
+from ..values.history import Path
 from ..values.limits import MAX_DESCRIPTION_CHARS, to_tokens
 from ..values.model import MAIN, Checkpoint, CheckpointPortion, Json, Node, Removal, State, Thread
 from . import message_rows, path_rows, thread_rows
@@ -227,19 +227,6 @@ def select_checkpoint_states(connection: sa.Connection, thread_id: str) -> dict[
     table = schema.checkpoint.c
     query = sa.select(table.id, table.state_id).where(table.thread_id == thread_id, table.state_id.is_not(None))
     return {row.id: row.state_id for row in connection.execute(query)}
-
-
-def select_placed_state(
-    connection: sa.Connection, thread_id: str, checkpoint_id: str | None, place: Place | None
-) -> int | None:
-    """Return the state that a checkpoint at a message names; None if it is elsewhere, or deleted."""
-    if checkpoint_id is None or place is None:
-        return None
-    table = schema.checkpoint.c
-    is_there = (table.segment == place[0], table.depth == place[1], table.deleted_at.is_(None))
-    query = sa.select(table.state_id).where(table.id == checkpoint_id, table.thread_id == thread_id, *is_there)
-    found: int | None = connection.scalar(query)
-    return found
 
 
 def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:

@@ -12,7 +12,7 @@ from ..storage import schema
 from ..storage.batches import select_in_batches
 from ..values.errors import DamagedStateError
 from ..values.graph_state import RowValues, hash_state, is_resting, join_body
-from ..values.history import Path
+from ..values.history import Path, Place
 from ..values.model import Json, Node
 
 _state, _message, _shape = schema.state.c, schema.message.c, schema.state_shape.c
@@ -127,6 +127,19 @@ def is_intact(row: Any) -> bool:
 def find_state(connection: sa.Connection, path: Path) -> int | None:
     """Return the state that belongs to the end of a path: the newest one of the last message that has any."""
     return find_nearest_state(connection, path, path.length)
+
+
+def find_saved_state(
+    connection: sa.Connection, thread_id: str, checkpoint_id: str | None, place: Place | None
+) -> int | None:
+    """Return the state that a checkpoint at a message names; None if it is elsewhere, or deleted."""
+    if checkpoint_id is None or place is None:
+        return None
+    table = schema.checkpoint.c
+    is_there = (table.segment == place[0], table.depth == place[1], table.deleted_at.is_(None))
+    query = sa.select(table.state_id).where(table.id == checkpoint_id, table.thread_id == thread_id, *is_there)
+    found: int | None = connection.scalar(query)
+    return found
 
 
 def find_nearest_state(connection: sa.Connection, path: Path, length: int) -> int | None:
