@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from agent.events import GraphProgress
 from agent.user_graphs.delegated_work import DelegatedWork
 from agent.user_graphs.reporter import MessageText, Reporter
+from checkpoints.graph_states.open_subgraphs import list_path
 from checkpoints.values.text import shorten_line
 
 MAX_SHOWN_LINES = 5  # custom values, the newest
@@ -66,8 +67,8 @@ class StreamReader:
 
 
 def _join_names(namespace: Sequence[str]) -> str:
-    """Return the names of the nodes of a namespace. Of several subgraphs in a node, the later ones have a number as well."""
-    return AGENT_SEPARATOR.join(name for name, colon, _ in (each.rpartition(":") for each in namespace) if colon)
+    """Return the names of the nodes of a namespace."""
+    return AGENT_SEPARATOR.join(list_path("|".join(namespace)))
 
 
 def format_line(value: object) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import MessageAdded, RunStarted, TextBegun, TextDelta, TextWithdrawn
+from agent.events import GraphProgress, MessageAdded, RunStarted, TextBegun, TextDelta, TextWithdrawn
 from checkpoints import MAIN, Caller, Database, RunState
 from tests.agent.running import KEY, Running
 from tests.agent.user_graphs.running_graphs import answer, hosting
@@ -186,6 +186,35 @@ def test_agents_two_levels_deep_stream_with_the_whole_path_of_their_nodes(tmp_pa
         begun = [event.agent for event in chat.events if isinstance(event, TextBegun)]
         assert begun == ["team › scout", "team › scout", "team"]
         assert [text for _, _, text in chat.said()[1:]] == [echo("one"), echo("two"), echo("three")]
+
+    play(tmp_path, graph, story)
+
+
+@pytest.mark.parametrize("kept", ["team", "scout"])
+def test_an_agent_with_a_memory_of_its_own_streams_under_the_name_of_its_node(kept: str, tmp_path: Path) -> None:
+    graph = f"""
+scout = build(model=say("one"))
+if {kept == "scout"}:
+    scout.checkpointer = True
+team = build(scout=scout, other=say("two"))
+if {kept == "team"}:
+    team.checkpointer = True
+graph = build(team=team)
+"""
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        for _ in range(2):
+            await chat.say("go")
+            begun = [event.agent for event in chat.events if isinstance(event, TextBegun)]
+            assert begun == ["team › scout", "team"]
+            shown = [event.nodes for event in chat.events if isinstance(event, GraphProgress)]
+            assert {name for nodes in shown for name in nodes} <= {
+                "team",
+                "team › scout",
+                "team › scout › model",
+                "team › other",
+            }
+            chat.events.clear()
 
     play(tmp_path, graph, story)
 
