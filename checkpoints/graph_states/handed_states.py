@@ -83,11 +83,11 @@ class StatePut:
         return self.parent_id is None and (self.metadata.get("source"), self.metadata.get("step")) == ("input", -1)
 
     def name_beginning(self, parent: StoredState | None) -> StateKey | None:
-        """Return the key of the state where the run began, if only nodes have written the step.
+        """Return the key of the state where the run began, if nodes have written the step.
 
-        The first step may have a person's messages: of a `Command`, or the whole run's with durability "exit".
+        The first step may have a person's messages as well: of a `Command`, or the whole run's with durability "exit".
         """
-        if parent is None or self.is_first or not self._is_step_after(parent) or self.takes_input(parent):
+        if parent is None or not self._is_step_after(parent) or self.takes_input(parent):
             return None
         return StateKey(self.key.thread_id, self.key.namespace, self.begun.checkpoint_id if self.begun else "")
 

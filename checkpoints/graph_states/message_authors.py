@@ -3,17 +3,25 @@
 A message that a node wrote is marked in the conversation. The graph reads its messages without the mark.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from langchain_core.messages import BaseMessage
-from langgraph.checkpoint.serde.types import INTERRUPT
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from ..rows import message_rows, write_rows
 from ..rows.write_rows import StateKey
 from ..values.errors import MessageNotFoundError
 from ..values.graph_author import BY_GRAPH_KEY
 from ..values.model import Message, Node
+
+NULL_TASK_ID = "00000000-0000-0000-0000-000000000000"  # LangGraph's: of what a program's `Command` writes
+_MAX_STATES = 1_000
 
 
 def read_for_graph(stored: Message) -> BaseMessage:
@@ -28,23 +36,82 @@ def read_for_graph(stored: Message) -> BaseMessage:
     return message
 
 
+class GivenAnswers:
+    """The answers to the questions of states, as the runs of this process have handed them over.
+
+    A state has them only until the step after it is written.
+    """
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[StateKey, dict[str, Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note_writes(self, config: RunnableConfig, task_id: str, writes: Sequence[tuple[str, Any]]) -> None:
+        """Note an answer among the writes of a task, also of a subgraph's: it belongs to the graph's own state."""
+        given = [value for channel, value in writes if channel == RESUME]
+        if not given:
+            return
+        at = config["configurable"]
+        root_id = (
+            at.get("checkpoint_map", {}).get("", at["checkpoint_id"]) if at.get("checkpoint_ns") else at["checkpoint_id"]
+        )
+        key = StateKey(str(at["thread_id"]), "", root_id)
+        with self._lock:
+            self._answers.setdefault(key, {})[task_id] = given
+            self._answers.move_to_end(key)
+            while len(self._answers) > _MAX_STATES:
+                self._answers.popitem(last=False)
+
+    def find_texts(self, key: StateKey) -> Collection[str]:
+        """Return the texts of the answers, and those in them."""
+        with self._lock:
+            return set(_list_texts(list(self._answers.get(key, {}).values())))
+
+
+@dataclass(frozen=True, slots=True)
+class RunBeginning:
+    """The state where a run began whose nodes have written a step, and the texts of the answers that it had there.
+
+    `is_first`: it is the first step, which a program's `Command` may have written.
+    """
+
+    state: StateKey
+    is_first: bool
+    answers: Collection[str]
+
+
 def find_graph_messages(
-    connection: sa.Connection, beginning: StateKey, nodes: Mapping[str | None, Node], messages: Sequence[BaseMessage]
+    connection: sa.Connection, beginning: RunBeginning, nodes: Mapping[str | None, Node], messages: Sequence[BaseMessage]
 ) -> Collection[int]:
-    """Return the places of the human messages that nodes wrote, in a run that began at this state, and no person.
+    """Return the places of the human messages that nodes wrote, in a run that began so, and no person.
 
     A person's message that a node changed, moved or repeated keeps its author: `nodes` are those of the state's messages by
-    LangGraph's ids. In a run that began at a question to a person, a human message is the answer.
+    LangGraph's ids. So does the text of an answer to a question. Where answers are not known, all are the person's.
     """
-    if _has_asked(connection, beginning):
+    key = beginning.state
+    written = write_rows.select_writes(connection, key.thread_id, key.namespace, [key.checkpoint_id])
+    writes = written.get(key.checkpoint_id, ())
+    has_asked = any(each.channel == INTERRUPT for each in writes)
+    is_commanded = any(each.task_id == NULL_TASK_ID and each.channel != RESUME for each in writes)
+    if (has_asked and not beginning.answers) or (beginning.is_first and (is_commanded or not has_asked)):
         return []
     places = [place for place, each in enumerate(messages) if each.type == "human"]
-    return [place for place in places if not _is_of_person(connection, beginning.thread_id, nodes, messages[place].id)]
+    return [
+        place
+        for place in places
+        if str(messages[place].text).strip() not in beginning.answers
+        and not _is_of_person(connection, key.thread_id, nodes, messages[place].id)
+    ]
 
 
-def _has_asked(connection: sa.Connection, state: StateKey) -> bool:
-    writes = write_rows.select_writes(connection, state.thread_id, state.namespace, [state.checkpoint_id])
-    return any(each.channel == INTERRUPT for each in writes.get(state.checkpoint_id, ()))
+def _list_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _list_texts(each)
+    else:
+        yield str(value).strip()
 
 
 def _is_of_person(

@@ -11,7 +11,6 @@ from langchain_core.messages import BaseMessage, BaseMessageChunk, RemoveMessage
 
 from ..changes.transaction import Transaction
 from ..rows import message_rows, thread_rows
-from ..rows.write_rows import StateKey
 from ..values import serde
 from ..values.errors import TooManyAlternativesError, UnfitMessageError
 from ..values.graph_author import mark_as_graphs
@@ -19,7 +18,7 @@ from ..values.history import Path
 from ..values.limits import describe_excess
 from ..values.model import MAIN, NewMessage, Node
 from ..values.sentence import sentence
-from .message_authors import find_graph_messages, read_for_graph
+from .message_authors import RunBeginning, find_graph_messages, read_for_graph
 from .message_copies import count_equal, duplicate_message
 
 _MAX_KNOWN_MESSAGES = 50_000  # of all conversations
@@ -107,11 +106,11 @@ def place_messages(
     value: Sequence[object],
     run_id: str,
     *,
-    by_nodes_since: StateKey | None = None,
+    by_nodes_since: RunBeginning | None = None,
 ) -> MessagePath:
     """Write the messages that neither the former path nor the conversation has at this place. The head is not moved.
 
-    Nodes have written the messages, in a run that began at the state `by_nodes_since`; None: they may be a person's.
+    Nodes have written the messages, in a run that began at `by_nodes_since`; None: they may be a person's.
     Raises `UnfitMessageError` for a message that JSON cannot carry exactly, or no export.
     """
     shared = count_equal(old.messages, value)
@@ -136,7 +135,7 @@ def place_messages(
 
 
 def _make_new_messages(
-    change: Transaction, old: MessagePath, messages: Sequence[BaseMessage], by_nodes_since: StateKey | None
+    change: Transaction, old: MessagePath, messages: Sequence[BaseMessage], by_nodes_since: RunBeginning | None
 ) -> list[NewMessage]:
     bodies = [serde.to_body(message) for message in messages]
     by_graph: Collection[int] = ()

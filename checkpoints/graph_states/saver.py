@@ -115,6 +115,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
     ) -> None:
         """Store the writes of a task, before or after the state that it follows."""
         key = _name_key(config)
+        self._writer.answers.note_writes(config, task_id, writes)
         with self._writer.applied.announce_writes(key):
             self._put_writes(config, key, writes, task_id, task_path)
 
@@ -236,6 +237,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         # The next state may have a thread before these writes have.
+        self._writer.answers.note_writes(config, task_id, writes)
         with self._writer.applied.announce_writes(_name_key(config)):
             await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
 

@@ -24,6 +24,7 @@ from .applied_writes import StepNames
 from .channel_values import list_numbers, name_value, unwrap_value
 from .handed_states import StatePut
 from .last_steps import LastStep, LastSteps
+from .message_authors import GivenAnswers, RunBeginning
 from .message_paths import KnownPaths, MessagePath, place_messages
 from .state_moves import move_to_state
 from .unseen_messages import check_unseen
@@ -38,6 +39,7 @@ class StateWriter:
         self._takes_unfit_messages = takes_unfit_messages
         self._paths = paths
         self.applied = AppliedSteps()
+        self.answers = GivenAnswers()
         self._last_steps = LastSteps()
 
     def write_put(self, serde: SerializerProtocol, put: StatePut) -> None:
@@ -138,11 +140,15 @@ class StateWriter:
         paths = [*list_paths({self._channel: parent.body["values"].get(self._channel)})] if parent else []
         known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
         try:
-            return place_messages(change, known, content, run_id, by_nodes_since=put.name_beginning(parent))
+            return place_messages(change, known, content, run_id, by_nodes_since=self._find_beginning(put, parent))
         except UnfitMessageError:
             if self._takes_unfit_messages:
                 return None
             raise
+
+    def _find_beginning(self, put: StatePut, parent: StoredState | None) -> RunBeginning | None:
+        key = put.name_beginning(parent)
+        return RunBeginning(key, put.is_first, self.answers.find_texts(key)) if key is not None else None
 
 
 def _name_taken_input(put: StatePut, parent: StoredState, names: StepNames) -> Applied:

@@ -97,6 +97,54 @@ def test_what_a_later_node_writes_of_a_persons_answer_is_the_persons(saver: Waym
     assert list_authors(saver.store) == [("person", "ask"), ("person", "Ada")]
 
 
+class Noted(MessagesState):
+    said: Any
+
+
+def ask_name(state: Noted) -> Any:
+    said = interrupt("Your name?")
+    return {"said": said, "messages": [HumanMessage("Think of a name."), HumanMessage(str(said["name"]))]}
+
+
+def go_on(state: Noted) -> Any:
+    return {"messages": [HumanMessage("Greet them."), HumanMessage(str(state["said"]["name"])), AIMessage("Hello.")]}
+
+
+def make_asking_graph(saver: WaymarkSaver, *, is_below: bool) -> Any:
+    builder = StateGraph(Noted).add_sequence([("ask", ask_name), ("go_on", go_on)]).add_edge(START, "ask")
+    if not is_below:
+        return builder.compile(checkpointer=saver)
+    below = StateGraph(Noted).add_node("below", builder.compile()).add_edge(START, "below")
+    return below.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("is_map", [False, True])
+@pytest.mark.parametrize("is_below", [False, True])
+@pytest.mark.parametrize("durability", ["sync", "async"])
+def test_what_nodes_write_after_an_answer_is_the_graphs_unless_it_is_the_answer(
+    saver: WaymarkSaver, durability: Any, is_below: bool, is_map: bool
+) -> None:
+    graph = make_asking_graph(saver, is_below=is_below)
+    graph.invoke({"messages": [HumanMessage("ask")]}, make_config("t"), durability=durability)
+    (question,) = graph.get_state(make_config("t")).interrupts
+    given: Any = {"name": "Ada"}
+    graph.invoke(Command(resume={question.id: given} if is_map else given), make_config("t"), durability=durability)
+    assert list_authors(saver.store)[1:] == [
+        ("graph", "Think of a name."),
+        ("person", "Ada"),
+        ("graph", "Greet them."),
+        ("person", "Ada"),
+        ("agent", "Hello."),
+    ]
+
+
+def test_what_a_program_adds_beside_its_answer_is_the_persons(saver: WaymarkSaver) -> None:
+    graph = make_asking_graph(saver, is_below=False)
+    ask(graph, "t", "ask")
+    graph.invoke(Command(resume={"name": "Ada"}, update={"messages": [HumanMessage("Hurry.")]}), make_config("t"))
+    assert ("person", "Hurry.") in list_authors(saver.store)
+
+
 def test_a_summary_stays_the_graphs_when_another_turn_repeats_it(saver: WaymarkSaver) -> None:
     def move(state: Channels) -> Channels:
         old: list[Any] = [each for each in state["messages"] if each.text != "hello"]
