@@ -59,6 +59,7 @@ class GraphResult:
 
     is_waiting: bool
     output: AIMessage | None = None
+    has_unused: bool = False  # one of the answers has reached no node
     is_placed: bool = False  # its last state belongs to the last message: the graph itself does not know the conversation
 
 
@@ -156,9 +157,10 @@ class _Pass:
         return await self._rest(GraphResult(is_waiting, output, is_placed=self.channel is None and not is_waiting))
 
     async def _rest(self, result: GraphResult) -> GraphResult:
+        answers = self.run.request.answers
         if result.is_waiting:
-            await self.saver.note_rest(is_answer=self.run.request.answers is not None)
-        return result
+            await self.saver.note_rest(is_answer=answers is not None)
+        return replace(result, has_unused=self.saver.has_unused(answers or ()))
 
     async def _choose_input(self) -> Any:
         """Return the input of a graph: answers, new messages, or None where it goes on from its last step."""

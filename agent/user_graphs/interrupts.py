@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -19,15 +20,15 @@ from agent.user_graphs.savers import Savers
 from checkpoints import StateError
 from checkpoints.values.sentence import sentence
 
-_CHANNEL = "__interrupt__"
-_UNFINISHED = (_CHANNEL, "__resume__", "__error__", "__error_source_node__")  # other writes are a task's results
+_CHANNEL, _RESUME = "__interrupt__", "__resume__"
+_UNFINISHED = (_CHANNEL, _RESUME, "__error__", "__error_source_node__")  # other writes are a task's results
 
 
 def collect_questions(written: Sequence[PendingWrite]) -> list[GraphQuestion]:
     """Return the questions of tasks, from their writes. An interrupt of a subgraph is its node's as well."""
-    done = {task_id for task_id, channel, _ in written if channel not in _UNFINISHED}
-    written = [each for each in written if each[0] not in done]
-    found = (each for _, channel, value in written if channel == _CHANNEL for each in _list_interrupts(value))
+    waiting = _list_open_tasks(written)
+    asked = (value for task_id, channel, value in written if channel == _CHANNEL and task_id in waiting)
+    found = (each for value in asked for each in _list_interrupts(value))
     questions = (GraphQuestion(each.id, to_plain(each.value), _read_schema(each)) for each in found)
     return list({question.id: question for question in questions}.values())
 
@@ -39,6 +40,41 @@ class QuestionGoneError(StateError):
         super().__init__(
             sentence("The graph was changed: the node that asked this is gone, and no answer reaches it. Send a message.")
         )
+
+
+class AnswerUnusedError(StateError):
+    """A graph has gone on without the answer that it got: its code asks for it no more, which only the run shows."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            sentence(
+                "The graph was changed: nothing in it asks for this answer any more. "
+                "It was not used. Undo takes back what the graph did since."
+            )
+        )
+
+
+@dataclass
+class AnswerUse:
+    """Which questions the tasks of a run have asked, and which of their answers they have taken."""
+
+    _tasks: dict[str, set[str]] = field(default_factory=dict)  # of the graph and its subgraphs, by question
+    _taken_ids: set[str] = field(default_factory=set)  # of tasks
+
+    def note_questions(self, written: Sequence[PendingWrite]) -> None:
+        for task_id, channel, value in written:
+            for each in _list_interrupts(value) if channel == _CHANNEL else ():
+                self._tasks.setdefault(each.id, set()).add(task_id)
+
+    def note_writes(self, task_id: str, writes: Sequence[tuple[str, Any]]) -> None:
+        """Note that a task has gone on with answers: it writes them down."""
+        if any(channel == _RESUME for channel, _ in writes):
+            self._taken_ids.add(task_id)
+
+    def has_unused(self, question_ids: Collection[str], written: Sequence[PendingWrite]) -> bool:
+        """Return whether no task has taken one of the answers. One that asks again in `written` may take it later."""
+        open_ids = _list_open_tasks(written) | self._taken_ids
+        return any(self._tasks.get(each, open_ids).isdisjoint(open_ids) for each in question_ids)
 
 
 async def require_nodes(
@@ -71,6 +107,12 @@ async def _require_tasks(
         if isinstance(task.state, StateSnapshot):
             below = await saver.aget_tuple(task.state.config)
             await _require_tasks(saver, task.state, below.pending_writes or () if below else (), question_ids)
+
+
+def _list_open_tasks(written: Sequence[PendingWrite]) -> set[str]:
+    """Return the tasks that wait: they have asked, and have no result."""
+    done = {task_id for task_id, channel, _ in written if channel not in _UNFINISHED}
+    return {task_id for task_id, channel, _ in written if channel == _CHANNEL} - done
 
 
 def to_plain(value: Any) -> Any:

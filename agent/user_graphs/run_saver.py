@@ -29,6 +29,7 @@ from agent.user_graphs.earlier_answers import (
     TrustedRuns,
     drop_notes,
 )
+from agent.user_graphs.interrupts import AnswerUse
 from agent.user_graphs.states import StateRecorder
 from agent.user_graphs.stored_values import LostKinds
 from checkpoints.values.graph_state import LOST_KINDS_KEY
@@ -64,6 +65,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
         self._begins_anew = begins_anew
         self._steps: dict[str, StepWrites] = {}  # since the newest state of each namespace
         self._trusted = TrustedRuns(states.recorder.run.id)
+        self._use = AnswerUse()
         self._open: set[Future[Any]] = set()  # writes that have begun
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -98,6 +100,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
         plain = drop_notes(written)
         is_own = found.metadata.get("run_id") == self._trusted.own_id
         chosen = ChosenWrites(plain) if is_own else self._answers.choose_writes(written)
+        self._use.note_questions(chosen.writes)
         return StepWrites(found.config, len(written) - len(plain), chosen)
 
     def list(self, config: RunnableConfig | None, **options: Any) -> Iterator[CheckpointTuple]:
@@ -164,6 +167,10 @@ class RunSaver(BaseCheckpointSaver[Any]):
         """Return the writes of tasks since the graph's own newest state."""
         return self._steps[""].list_all() if "" in self._steps else ()
 
+    def has_unused(self, question_ids: Collection[str]) -> bool:
+        """Return whether no task has taken the answer to one of these questions."""
+        return self._use.has_unused(question_ids, self.list_root_writes())
+
     async def note_rest(self, *, is_answer: bool) -> None:
         """Note the writes of tasks as they are while the run rests: an undo of the next answer comes back to them."""
         run_id = self._trusted.own_id
@@ -183,6 +190,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
         return step
 
     def _note_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str) -> None:
+        self._use.note_writes(task_id, writes)
         step = self._steps.get(config["configurable"].get("checkpoint_ns", ""))
         newest_id = get_checkpoint_id(step.config) if step else None
         checkpoint_id = get_checkpoint_id(config)

@@ -80,6 +80,36 @@ def test_an_answer_is_taken_where_another_node_was_changed(text: str, tmp_path: 
     asyncio.run(story())
 
 
+ENDS_BELOW = below("deep").replace("old: {interrupt('really?')}", "new")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(one_node(OLD), one_node(NEW)), (below("deep"), one_node(NEW)), (below("deep"), ENDS_BELOW)]
+)
+def test_an_answer_that_no_node_asks_for_any_more_is_told_and_undone(before: str, after: str, tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "waymark.db"
+        async with hosting(tmp_path, before, database=Database.open_file(path)) as chat:
+            await chat.say("go")
+            thread_id = chat.thread_id
+        async with hosting(make_folder(tmp_path), after, database=Database.open_file(path), thread_id=thread_id) as chat:
+            (question,) = chat.runner.list_questions(thread_id)
+            await chat.runner.resume(thread_id, {question.id: "yes"}, caller=Caller())
+            await chat.until(lambda: not chat.runs.list_running_threads())
+            run = chat.runs.get_latest_run(thread_id)
+            assert run is not None
+            assert run.state is RunState.FAILED
+            assert str(run.error).startswith(
+                "The graph was changed: nothing in it asks for this answer any more. It was not used"
+            )
+            assert [text for _, _, text in chat.said()[1:]] == ["new"]
+            assert "yes" not in str(chat.said())
+            chat.store.undo(thread_id)
+            assert chat.runner.list_questions(thread_id) == [question]
+
+    asyncio.run(story())
+
+
 def open_once(raised: str) -> str:
     """A graph whose factory fails from its second call on."""
     return one_node(OLD) + (
