@@ -24,7 +24,7 @@ from .import_limits import (
 )
 from .raw_document import RawDocument
 from .state_checks import check_document_states
-from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, StatePart, ValuePart
+from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, StatePart, ValuePart, WritePart
 
 
 def check_document(raw: RawDocument, on_message: Callable[[], object] = lambda: None) -> Document:
@@ -60,6 +60,7 @@ _LISTS: dict[str, TypeAdapter[Any]] = {
     "files": TypeAdapter(FilePart),
     "states": TypeAdapter(StatePart),
     "state_values": TypeAdapter(ValuePart),
+    "state_writes": TypeAdapter(WritePart),
 }
 _ANY_BRANCH = {"id": "any", "name": "", "head": None}
 # The field of an item that may be large, and its type. The model keeps it as it is: it is not converted and parsed again.
@@ -68,6 +69,7 @@ _LARGE_FIELDS: dict[str, tuple[str, Any]] = {
     "checkpoints": ("extra", {}),
     "files": ("data", ""),
     "state_values": ("json", ""),
+    "state_writes": ("json", ""),
 }
 _NO_BODY: dict[str, Any] = {}  # of a message, until all of the document is checked
 _MAX_PART_TEXT_CHARS = (

@@ -9,8 +9,9 @@ from ..rows.value_rows import Value
 from ..values import files, serde
 from ..values.graph_state import RowValues, SplitBody, split_body
 from ..values.model import Json
-from .state_values import can_convert, parse_text
-from .waymark import Document, MessagePart, StatePart
+from .state_values import can_convert
+from .typed_values import parse_stored
+from .waymark import Document, MessagePart, StatePart, WritePart
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class StateContents:
     values: Sequence[Value] = ()  # of the channels
     parts: Sequence[StatePart] = ()
     bodies: Sequence[SplitBody] = ()  # one of each part
+    writes: Sequence[WritePart] = ()  # of steps that wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ def make_state_contents(doc: Document) -> StateContents:
     """Make the contents of all states; none without LangGraph's package for values."""
     if not can_convert:
         return StateContents()
-    values = [Value.of(*parse_text(part.json, "")[0]) for part in doc.state_values]
-    return StateContents(values, doc.states, [_make_split_body(part) for part in doc.states])
+    values = [Value.of(*parse_stored(part.json, "", is_typed=part.typed)[0]) for part in doc.state_values]
+    return StateContents(values, doc.states, [_make_split_body(part) for part in doc.states], doc.state_writes)
 
 
 def _make_split_body(part: StatePart) -> SplitBody:

@@ -52,7 +52,7 @@ def _check_limits(document: Json, written: WrittenDocument) -> None:
     if strict_json.may_have_many_values(raw):
         strict_json.check_value_count(raw)
     strict_json.check_part(document["thread"], "thread")
-    for name in ("messages", "checkpoints", "states"):
+    for name in ("messages", "checkpoints", "states", "state_writes"):
         strict_json.check_parts(document.get(name, ()), written.list_texts(name), name)
     values, texts = document.get("states", ()), document.get("state_values", ())
     check_state_sizes([part["values"] for part in values], [part["json"] for part in texts])

@@ -24,7 +24,9 @@ def list_warnings(doc: Document, graphs: Collection[str] = ()) -> list[str]:
         found.append(
             sentence("Values of its graph that are not plain JSON are not in it: {names}.", names=_join_names(names))
         )
-    if names := sorted({name for part in doc.states for name, value in part.values.items() if _is_own(name, value)}):
+    channels = {name for part in doc.states for name, value in part.values.items() if _is_own(name, value)}
+    channels |= {write.channel for write in doc.state_writes if not is_own_channel(write.channel)}
+    if names := sorted(channels):
         found.append(sentence("Its graph goes on with the values in it: {names}.", names=_join_names(names)))
     if graph := doc.thread.find_offered_graph(graphs):
         found.append(sentence("As a new conversation, the graph {name} answers it.", name=graph))

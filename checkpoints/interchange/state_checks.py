@@ -8,11 +8,14 @@ from ..values.errors import InvalidDocumentError
 from ..values.graph_state import ENTRYPOINT_CHANNELS, Reference, read_kind, unwrap_snapshot
 from ..values.limits import MAX_DOCUMENT_STATES, MAX_DOCUMENT_VALUES, MAX_STATE_CHARS, MAX_STATE_ITEMS, MAX_STATES_ITEMS
 from ..values.sentence import sentence
-from . import state_values
+from . import state_values, typed_values
 from .waymark import Document, StatePart
 
 MAX_INLINE_CHARS = 64
 OWN_PREFIX = "__"  # of the channels in which LangGraph keeps what runs next
+NOTE_PREFIX = "waymark:"  # of notes that Waymark keeps among the writes of tasks
+REST_CHANNEL = "waymark:rest"  # of the notes of what tasks have written while a run rests
+WAITING_CHANNELS = ("__interrupt__", "__resume__", "__no_writes__", "__return__")  # to which the tasks of a step may write
 
 
 def check_document_states(document: Document) -> None:
@@ -35,6 +38,12 @@ def check_document_states(document: Document) -> None:
         if state is not None and ("", state) not in known:
             raise InvalidDocumentError(sentence("names a state that is not in the file"), field)
     check_state_sizes([part.values for part in document.states], [part.json for part in document.state_values])
+    for index, write in enumerate(document.state_writes):
+        if (write.namespace, write.state) not in known:
+            raise InvalidDocumentError(sentence("names a state that is not in the file"), f"state_writes[{index}].state")
+        is_own = write.channel.startswith((OWN_PREFIX, NOTE_PREFIX))
+        if is_own and write.channel not in (*ENTRYPOINT_CHANNELS, *WAITING_CHANNELS):
+            raise InvalidDocumentError(sentence("names something that is not in the file"), f"state_writes[{index}].channel")
     _check_value_texts(document)
 
 
@@ -116,8 +125,10 @@ def _check_value_texts(document: Document) -> None:
     if not state_values.can_convert:
         return
     count = 0
-    for index, part in enumerate(document.state_values):
-        _, values = state_values.parse_text(part.json, f"state_values[{index}].json")
+    texts = [(part.json, part.typed, f"state_values[{index}].json") for index, part in enumerate(document.state_values)]
+    texts += [(part.json, True, f"state_writes[{index}].json") for index, part in enumerate(document.state_writes)]
+    for text, is_typed, field in texts:
+        _, values = typed_values.parse_stored(text, field, is_typed=is_typed)
         count += values
         if count > MAX_DOCUMENT_VALUES:
             raise InvalidDocumentError(

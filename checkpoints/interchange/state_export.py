@@ -31,7 +31,9 @@ from ..values.graph_state import (
 from ..values.limits import MAX_DOCUMENT_BYTES
 from ..values.model import Branch, Checkpoint, Json
 from .state_checks import OWN_PREFIX
-from .state_values import can_convert, write_text
+from .state_values import can_convert
+from .typed_values import write_stored
+from .waiting_steps import WaitingStep, read_waiting_step
 from .waymark import StatePart
 
 _STATE = TypeAdapter(StatePart)
@@ -46,7 +48,9 @@ class StateExport:
     message_ids: Collection[str]  # in the document
     parts: list[Json] = field(default_factory=list)
     values: list[Json] = field(default_factory=list)
+    writes: list[Json] = field(default_factory=list)  # of steps that wait
     _ids: dict[int, str] = field(default_factory=dict)  # by number
+    _own_runs: dict[int, str] = field(default_factory=dict)  # of the states of open subgraphs, by number
     _numbers: list[int] = field(default_factory=list)  # of the values, ascending
 
     def find_id(self, number: int | None) -> str | None:
@@ -71,16 +75,25 @@ class StateExport:
             ]
             for name, numbers in places.items()
         }
-        return {**document, **holders, "states": states, "state_values": self.values}
+        written = {"state_writes": self.writes} if self.writes else {}
+        return {**document, **holders, "states": states, "state_values": self.values, **written}
 
-    def read_states(self, connection: sa.Connection, named: Collection[int]) -> None:
-        """Read the states of the messages, and these, with all above them."""
+    def read_states(self, connection: sa.Connection, named: Collection[int], standing: int | None = None) -> None:
+        """Read the states of the messages, and these, with all above them.
+
+        At the `standing` one, earlier answers to the questions of its step count.
+        """
         outline = state_rows.select_outline(connection, self.thread_id)
         if not outline or not can_convert:
             return
         choice = choose_states(outline, self.message_ids, named)
         found = [state for state in state_rows.select_states(connection, self.thread_id) if self._is_wanted(state, choice)]
-        states = _select_without_gaps(found, {*choice.messages, *named})
+        linked = _select_without_gaps(found, {*choice.messages, *named})
+        roots = [state for state in linked if state.number in named and not state.namespace]
+        steps = [read_waiting_step(connection, each, keeps_answers=each.number == standing) for each in roots]
+        waiting = [each for each in steps if each is not None]
+        states = _drop_other_work(linked, waiting)
+        self._own_runs = {number: step.root.run_id for step in waiting for number in step.below}
         runs = {run for state in states for run in list_value_runs(_list_own_values(state))}  # states share most of them
         numbers = {number for first, last in runs for number in range(first, last + 1)}
         try:
@@ -89,6 +102,9 @@ class StateExport:
             return
         for state in states:
             self._add_state(state, choice.messages.get(state.number))
+        for step in waiting:
+            if {step.root.number, *step.below} <= self._ids.keys():
+                self.writes += step.writes
 
     def _is_wanted(self, state: StoredState, choice: StateChoice) -> bool:
         if not (state.namespace or state.number in choice.numbers) or state.body["metadata"].get(_DELTA_COUNTERS):
@@ -100,9 +116,9 @@ class StateExport:
         if value_rows.sum_sizes(connection, numbers, self.thread_id) > MAX_DOCUMENT_BYTES:
             raise DamagedStateError(self.thread_id, "values")
         for number, stored in sorted(value_rows.select_values(connection, numbers, self.thread_id).items()):
-            if (text := write_text(*stored)) is not None:
+            if (value := write_stored(*stored)) is not None:
                 self._numbers.append(number)
-                self.values.append({"json": text})
+                self.values.append(value)
 
     def _add_state(self, state: StoredState, message_id: str | None) -> None:
         body, metadata = state.body, state.body["metadata"]
@@ -112,7 +128,7 @@ class StateExport:
             "id": state.checkpoint_id,
             "namespace": state.namespace,
             "parent": state.parent_id,
-            "run_id": state.run_id,
+            "run_id": self._own_runs.get(state.number, state.run_id),
             "message": message_id,
             "v": body["v"],
             "ts": body["ts"],
@@ -120,7 +136,7 @@ class StateExport:
             "step": metadata.get("step"),
             "parents": metadata.get("parents", {}),
             "updated": body["updated"],
-            "resumed": body["resumed"],
+            "resumed": body["resumed"] and state.number not in self._own_runs,
             "versions": body["versions"],
             "seen": body["seen"],
             "values": {name: reference for name, reference in values.items() if reference is not _LOST},
@@ -184,13 +200,25 @@ def _select_without_gaps(states: Sequence[StoredState], roots: set[int]) -> list
     ]
 
 
+def _drop_other_work(states: Sequence[StoredState], waiting: Sequence[WaitingStep]) -> list[StoredState]:
+    """Leave out what undone runs have left of a waiting step's subgraphs, where no state follows it."""
+    parents = {state.parent for state in states if not state.namespace}
+    ends = {step.root.checkpoint_id: step.below for step in waiting if step.root.number not in parents}
+
+    def is_wanted(state: StoredState) -> bool:
+        root_id = state.body["metadata"].get("parents", {}).get("") if state.namespace else None
+        return root_id not in ends or state.number in ends[root_id]
+
+    return [state for state in states if is_wanted(state)]
+
+
 def leave_out_states(document: Json) -> Json:
     """Return a document without its states."""
     holders = {
         name: [{key: value for key, value in part.items() if key != "state"} for part in document[name]]
         for name in ("branches", "checkpoints")
     }
-    left = {key: value for key, value in document.items() if key not in ("states", "state_values")}
+    left = {key: value for key, value in document.items() if key not in ("states", "state_values", "state_writes")}
     return {**left, **holders, "thread": {**document["thread"], "without_states": True}}
 
 

@@ -1,15 +1,22 @@
 """Writing the states of a document. They name the values and the messages that its import has written."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import sqlalchemy as sa
 
 from ..changes.transaction import Transaction
-from ..rows import state_rows, value_rows
+from ..rows import state_rows, value_rows, write_rows
 from ..rows.state_inserts import StateBatch, StateDraft
 from ..rows.state_rows import StateName
+from ..rows.write_rows import StateKey, Write
 from ..values.graph_state import list_paths
 from ..values.model import Node
 from .import_contents import StateContents
+from .state_checks import REST_CHANNEL
 from .stored_references import StoredReferences
+from .typed_values import dump_note, parse_stored
+from .waymark import WritePart
 
 StateNumbers = Mapping[str | None, int]  # of a graph's own states, by their ids in the document
 
@@ -40,4 +47,22 @@ def write_states(transaction: Transaction, nodes: Mapping[str, Node], contents: 
         rest = [*map(references.translate, split.rest[:count]), *split.rest[count:]]
         names[part.namespace, part.id] = batch.add_state(draft, split.shape, split.write_leaves(rest))
     batch.write()
+    new = {(part.namespace, part.id) for part in contents.parts} - stored.keys()
+    _write_waiting_steps(connection, thread_id, [each for each in contents.writes if (each.namespace, each.state) in new])
     return {identifier: name.number for (namespace, identifier), name in names.items() if not namespace}
+
+
+def _make_note(writes: Sequence[Write]) -> Write:
+    return Write("", "import", 0, REST_CHANNEL, *dump_note(writes))
+
+
+def _write_waiting_steps(connection: sa.Connection, thread_id: str, parts: Sequence[WritePart]) -> None:
+    """Write what tasks have written, and the note of each state that the step rests with it."""
+    steps: defaultdict[StateKey, list[Write]] = defaultdict(list)
+    for part in parts:
+        kind, data = parse_stored(part.json, "", is_typed=True)[0]
+        write = Write(part.path, part.task, part.position, part.channel, kind, data)
+        steps[StateKey(thread_id, part.namespace, part.state)].append(write)
+    for key, writes in steps.items():
+        note = _make_note(writes)
+        write_rows.insert_many_writes(connection, [(key, each) for each in (*writes, note)])

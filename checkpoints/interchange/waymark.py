@@ -3,68 +3,33 @@
 import binascii
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, dataclasses
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, dataclasses
 
 from ..values import files, serde
 from ..values.errors import InvalidDocumentError, InvalidFileError
 from ..values.files import File
 from ..values.graph_state import read_kind, unwrap_snapshot
 from ..values.limits import (
-    MAX_DESCRIPTION_CHARS,
     MAX_DOCUMENT_MESSAGES,
     MAX_DOCUMENT_STATES,
-    MAX_NAME_CHARS,
     MAX_NUMBER,
     MAX_TAGS_OF_THREAD,
     MAX_TOKENS,
 )
 from ..values.model import UNTITLED, Actor, MessageStatus
-from ..values.names import clean_name
 from ..values.sentence import sentence
-from ..values.tag import clean_tag
+from .part_types import STRICT, Agent, Description, Id, Name, TagName, Time, Version
 
 FORMAT = "waymark/1"
 UNHASHED = frozenset({"exported_at", "sha256"})  # so that two exports of one conversation have equal hashes
 
-Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-
-
-def _refuse_nul(text: str) -> str:
-    if "\0" in text:
-        raise ValueError(sentence("holds a NUL character"))  # PostgreSQL cannot store it
-    return text
-
-
-Agent = Annotated[
-    str, StringConstraints(max_length=MAX_NAME_CHARS), AfterValidator(_refuse_nul)
-]  # not cleaned: the hash covers it
-Name = Annotated[Agent, AfterValidator(clean_name)]
-TagName = Annotated[Agent, AfterValidator(clean_tag)]
-Description = Annotated[str, StringConstraints(max_length=MAX_DESCRIPTION_CHARS), AfterValidator(_refuse_nul)]
-
-
-def _to_storable_time(time: datetime) -> datetime:
-    """Convert to UTC. A time outside the years of UTC is refused: it could be written, but not read again."""
-    try:
-        return time.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError(sentence("is not a time that can be kept")) from error
-
-
-Time = Annotated[AwareDatetime, AfterValidator(_to_storable_time)]
-
-
-# JSON mode converts ISO texts to times and lists to tuples, and nothing else.
-_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
 
 class _StrictModel(BaseModel):
-    model_config = _STRICT
+    model_config = STRICT
 
 
 class ThreadPart(_StrictModel):
@@ -81,7 +46,7 @@ class ThreadPart(_StrictModel):
         return graph if isinstance(graph, str) and graph in graphs else ""
 
 
-@dataclasses.dataclass(slots=True, config=_STRICT)
+@dataclasses.dataclass(slots=True, config=STRICT)
 class MessagePart:  # no model: it would be three times as large, and there may be 100,000
     id: Id
     parent_id: Id | None
@@ -123,10 +88,7 @@ class FilePart(_StrictModel):
     data: str  # base64
 
 
-Version = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
-
-
-@dataclasses.dataclass(slots=True, config=_STRICT)
+@dataclasses.dataclass(slots=True, config=STRICT)
 class StatePart:
     """The state of a graph after a step: see `graph_state`.
 
@@ -153,10 +115,27 @@ class StatePart:
     left_out: list[Agent]  # channels whose values are not plain JSON
 
 
-@dataclasses.dataclass(slots=True, config=_STRICT)
+@dataclasses.dataclass(slots=True, config=STRICT)
 class ValuePart:
-    """A value of a channel, or an item of a list, as a text of JSON: the order of its keys is a part of it."""
+    """A value of a channel, or an item of a list, as a text of JSON: the order of its keys is a part of it.
 
+    In a typed one, an object with the only key `@message` is a message, and one with `@question` a question of LangGraph.
+    """
+
+    json: str
+    typed: bool = False
+
+
+@dataclasses.dataclass(slots=True, config=STRICT)
+class WritePart:
+    """What a task has written since a state, whose step waits for a person. `json` is the text of a typed value."""
+
+    namespace: Agent
+    state: Agent
+    task: Agent
+    path: Agent
+    position: Annotated[int, Field(ge=-100, le=MAX_NUMBER)]
+    channel: Agent
     json: str
 
 
@@ -181,6 +160,7 @@ class Document(_StrictModel):
     files: list[FilePart] = []
     states: Annotated[list[StatePart], Field(max_length=MAX_DOCUMENT_STATES)] = []  # parents first
     state_values: list[ValuePart] = []
+    state_writes: Annotated[list[WritePart], Field(max_length=MAX_DOCUMENT_STATES)] = []
     sha256: str
     _left_out: LeftOut = PrivateAttr(default=LeftOut())
 
@@ -215,7 +195,10 @@ class Document(_StrictModel):
         named = {part["file"] for content in contents for part in files.find_file_parts(content)}
         attached = [part for part in self.files if part.hash in named]
         states = [part for part in self.states if all(each in reached for each in list_messages(part))]
+        ids = {(part.namespace, part.id) for part in states}
+        writes = [part for part in self.state_writes if (part.namespace, part.state) in ids]
         kept = {"messages": messages, "checkpoints": checkpoints, "files": attached, "states": states}
+        kept |= {"state_writes": writes}
         made = self.model_copy(update=kept)
         made._left_out = LeftOut(len(self.messages) - len(messages), len(self.checkpoints) - len(checkpoints))
         return made

@@ -1,7 +1,7 @@
 """The writes of the tasks of a graph's step, until the state after the step holds it."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -110,19 +110,25 @@ def insert_writes(
         if (position, resumed) in stored:
             place = {"of_task": task_id, "at_position": position, "are_resumed": resumed}
             connection.execute(_delete_special, {**key.parameters, **place})
-    of_state = {"thread_id": key.thread_id, "namespace": key.namespace, "checkpoint_id": key.checkpoint_id}
+    insert_many_writes(connection, [(key, replace(each, task_id=task_id, resumed=resumed)) for each in kept.values()])
+
+
+def insert_many_writes(connection: sa.Connection, writes: Sequence[tuple[StateKey, Write]]) -> None:
+    """Store writes of states that have no others at these places."""
     rows = [
         {
-            **of_state,
-            "task_id": task_id,
+            "thread_id": key.thread_id,
+            "namespace": key.namespace,
+            "checkpoint_id": key.checkpoint_id,
+            "task_id": each.task_id,
             "position": each.position,
             "task_path": each.task_path,
             "channel": each.channel,
             "type": each.type,
             "bytes": each.data,
-            "resumed": resumed,
+            "resumed": each.resumed,
         }
-        for each in kept.values()
+        for key, each in writes
     ]
     if rows:
         connection.execute(_insert_write, rows)
@@ -140,6 +146,12 @@ def select_writes(
         write = _parse_write(row)
         found.setdefault(row.checkpoint_id, {})[write.place] = write
     return {checkpoint_id: [write for _, write in sorted(writes.items())] for checkpoint_id, writes in found.items()}
+
+
+def select_first_writes(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> list[Write]:
+    """Return the writes of a state from before any run went on from it."""
+    rows = _select_rows(connection, thread_id, namespace, [checkpoint_id])
+    return sorted((_parse_write(row) for row in rows if not row.resumed), key=lambda each: each.place)
 
 
 def _parse_write(row: Any) -> Write:

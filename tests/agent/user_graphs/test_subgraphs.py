@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.events import GraphProgress, MessageAdded, RunStarted, TextBegun, TextDelta, TextWithdrawn
-from checkpoints import MAIN, Caller, Database, RunState
+from checkpoints import MAIN, Caller, Database, RunState, Store
+from checkpoints.interchange import transfer
+from checkpoints.interchange.reading import read_document
 from tests.agent.running import KEY, Running
 from tests.agent.user_graphs.running_graphs import answer, hosting
 from tests.fakes.openai import FakeOpenAI, Say
@@ -499,3 +501,47 @@ graph = build(first=say("first"), sub=inner)
         assert read_drafts(chat) == [("sub", echo("draft"), 0)]
 
     play(tmp_path, graph, story)
+
+
+ASKS_TWICE = """
+def second(state):
+    return {"messages": [AIMessage(interrupt("And now?"))]}
+
+
+def write(words):
+    metadata = {"service_tier": "default", "model_name": "some"}
+    return lambda state: {"messages": [AIMessage(words, response_metadata=metadata)]}
+
+
+graph = build(sub=build(draft=write("A draft."), ask=ask, more=write("More."), second=second))
+"""
+
+
+def test_a_draft_waits_at_its_question_in_an_import_and_is_answered_there_as_here(tmp_path: Path) -> None:
+    async def whole() -> None:
+        graph = AGENTS.format(address="http://127.0.0.1:9", key=KEY) + ASKS_TWICE
+        async with hosting(tmp_path, graph, database=Database.open_file(tmp_path / "waymark.db")) as chat:
+            await chat.say("go")
+            files, waiting = [transfer.export(chat.store, chat.thread_id)], [read_drafts(chat)]
+            await answer(chat, "yes")
+            files.append(transfer.export(chat.store, chat.thread_id))
+            waiting.append(read_drafts(chat))
+            await answer(chat, "on")
+            said = chat.said()
+        assert [len(each) for each in waiting] == [1, 3]
+        for number, (text, drafts) in enumerate(zip(files, waiting, strict=True)):
+            database = Database.open_file(tmp_path / f"other-{number}.db")
+            made = transfer.import_thread(Store(database), read_document(text), graphs=["graph"]).result
+            async with hosting(tmp_path, graph, database=database, thread_id=str(made)) as chat:
+                assert read_drafts(chat) == drafts
+                for given in ("yes", "on")[number:]:
+                    asked = chat.runner.list_questions(chat.thread_id)[0]
+                    await chat.runner.resume(chat.thread_id, {asked.id: given}, caller=Caller())
+                    await chat.until(lambda: not chat.runs.list_running_threads())
+                assert chat.said() == said
+                assert read_drafts(chat) == []
+                if number:
+                    chat.store.undo(chat.thread_id)
+                    assert read_drafts(chat) == drafts
+
+    asyncio.run(whole())

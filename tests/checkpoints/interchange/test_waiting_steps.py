@@ -1,0 +1,122 @@
+"""A question that waits goes into a file with the work of its subgraphs, and is answered elsewhere as it would be here."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from checkpoints import Database, InvalidDocumentError, Store
+from checkpoints.graph_states import WaymarkSaver
+from checkpoints.graph_states.open_subgraphs import read_open_subgraphs
+from checkpoints.interchange import reading, transfer
+from tests.checkpoints.graph_states.graphs import Channels, Graph, ask, make_config
+from tests.checkpoints.graph_states.test_runs import is_whole
+
+Json = dict[str, Any]
+Node = Callable[[Channels], Any]
+
+
+def draft(_: Channels) -> Channels:
+    return {"messages": [AIMessage("A draft.", id="draft")], "notes": ["short"], "files": {"a": "1"}}
+
+
+def send(_: Channels) -> Channels:
+    return {"messages": [AIMessage(f"sent: {interrupt('Send it?')}", id="sent")], "count": 1}
+
+
+def twice(_: Channels) -> Channels:
+    return {"messages": [AIMessage(f"{interrupt('One?')} and {interrupt({'ask': 'Two?'})}", id="twice")]}
+
+
+def build(**nodes: Any) -> Any:
+    return StateGraph(Channels).add_sequence(list(nodes.items())).add_edge(START, next(iter(nodes)))
+
+
+def make_beside() -> Any:
+    return build(draft=draft, team=build(draft=draft, send=send).compile()).add_node("other", twice).add_edge(START, "other")
+
+
+def make_last(_: Channels) -> Channels:
+    return {"messages": [AIMessage("last", id="last")], "notes": ["last"]}
+
+
+GRAPHS: dict[str, Callable[[], Any]] = {
+    "node": lambda: build(send=send, last=make_last),
+    "subgraph": lambda: build(begin=draft, team=build(draft=draft, send=send).compile(), last=make_last),
+    "two deep": lambda: build(team=build(draft=draft, inner=build(draft=draft, send=send).compile()).compile()),
+    "one after the other": lambda: build(team=build(draft=draft, send=send, again=twice).compile(), last=make_last),
+    "side by side": make_beside,
+    "with a memory": lambda: build(team=build(draft=draft, send=send).compile(checkpointer=True), last=make_last),
+}
+
+
+def attach(store: Store, kind: str) -> Graph:
+    attached: Graph = WaymarkSaver(store).attach(GRAPHS[kind]().compile())
+    return attached
+
+
+def read_all(graph: Graph, store: Store, thread_id: str) -> Any:
+    """All channels where a conversation stands, its questions, and what its open subgraphs have written."""
+    found = graph.get_state(make_config(thread_id), subgraphs=True)
+    works = read_open_subgraphs(store.database, WaymarkSaver(store).serde, thread_id, keeps_answers=True)
+    first = read_open_subgraphs(store.database, WaymarkSaver(store).serde, thread_id, keeps_answers=False)
+    below = {task.name: task.state.values for task in found.tasks if hasattr(task.state, "values")}
+    return found.values, found.next, found.interrupts, below, works, [work.path for work in first]
+
+
+def answer_next(graph: Graph, thread_id: str, answer: str) -> None:
+    asked = graph.get_state(make_config(thread_id)).interrupts[0]
+    graph.invoke(Command(resume={asked.id: answer}), make_config(thread_id), durability="sync")
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_a_question_is_answered_elsewhere_as_it_would_be_here(kind: str, store: Store) -> None:
+    graph = attach(store, kind)
+    ask(graph, "t", "go")
+    for answered in range(4):
+        if not graph.get_state(make_config("t")).interrupts:
+            break
+        other = Store(Database.in_memory())
+        made = str(transfer.import_thread(other, reading.read_document(transfer.export(store, "t"))).result)
+        moved = attach(other, kind)
+        assert is_whole(other)
+        assert read_all(moved, other, made)[:-1] == read_all(graph, store, "t")[:-1]
+        assert read_all(moved, other, made)[-1] == [work.path for work in read_all(moved, other, made)[-2]]
+        text = transfer.export(other, made)
+        for step in range(answered, 4):
+            if moved.get_state(make_config(made)).interrupts:
+                answer_next(moved, made, f"answer {step}")
+        answer_next(graph, "t", f"answer {answered}")
+        if not graph.get_state(make_config("t")).interrupts:
+            assert read_all(moved, other, made) == read_all(graph, store, "t")
+            other.undo(made)
+            assert read_all(moved, other, made)[2]
+        assert [reading.read_document(text).states, reading.read_document(text).state_writes] != [[], []]
+        other.database.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("state", "other"),
+        ("channel", "__pregel_tasks"),
+        ("channel", "waymark:rest"),
+        ("json", '{"@message":{"type":"other","data":{"content":"x"}}}'),
+        ("json", '{"@message":{"type":"ai","data":{"content":1}}}'),
+        ("json", '{"@message":{"type":"remove","data":{"content":"","id":"x"}}}'),
+        ("json", '{"@other":1}'),
+        ("json", '{"@question":{"id":1,"value":1}}'),
+        ("json", '{"@question":{"id":"x"}}'),
+    ],
+)
+def test_a_planted_write_is_refused(name: str, value: str, store: Store) -> None:
+    graph = attach(store, "subgraph")
+    ask(graph, "t", "go")
+    document = transfer.export_document(store, "t")
+    document["state_writes"][0][name] = value
+    text = transfer.waymark.write_document(document).text
+    with pytest.raises(InvalidDocumentError, match="state_writes"):
+        reading.read_document(text)
