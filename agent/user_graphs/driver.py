@@ -182,11 +182,16 @@ class GraphDriver:
         open_ids = {call["id"] for call in list_open_calls(self.store, thread_id)} if is_move_asked else ()
         questions = [question for question, call_id in asked if call_id not in open_ids]
         move_ids = [call_id for _, call_id in asked if call_id is not None and call_id in open_ids]
-        return GraphRest(questions, move_ids, self._list_drafts(thread_id, answers) if with_drafts else [])
+        return GraphRest(questions, move_ids, self._list_drafts(thread_id, answers, written) if with_drafts else [])
 
-    def _list_drafts(self, thread_id: str, answers: StandingAnswers) -> list[GraphDraft]:
-        serde, keeps_answers = self.savers.usual.serde, answers.keeps_all
-        works = read_open_subgraphs(self.store.database, serde, thread_id, keeps_answers=keeps_answers)
+    def _list_drafts(self, thread_id: str, answers: StandingAnswers, written: Sequence[PendingWrite]) -> list[GraphDraft]:
+        works = read_open_subgraphs(
+            self.store.database,
+            self.savers.usual.serde,
+            thread_id,
+            run_ids=answers.list_rested(written),
+            choose_writes=lambda written: answers.choose_writes(written).writes,
+        )
         # The messages of sub-agents are on the path already.
         known = (
             {str(each.body["data"].get("id") or each.id) for each in load_last_turn(self.store, thread_id)} if works else ()

@@ -39,6 +39,12 @@ class StandingAnswers:
         is_recorded = waiting is not None and any(each.undo_group == waiting.id for each in operations)
         return cls(found.ids, waiting is not None and (waiting.id in found.ids or not is_recorded))
 
+    def list_rested(self, written: Sequence[PendingWrite]) -> Sequence[str] | None:
+        """Return the runs up to the newest that has come to rest with these writes; None where the work of all counts."""
+        rested = {note["run_id"] for _, channel, note in written if channel == REST_CHANNEL}
+        newest = next((place for place, each in enumerate(self.run_ids) if each in rested), len(self.run_ids))
+        return None if self.keeps_all else self.run_ids[newest:]
+
     def choose_writes(self, written: Sequence[PendingWrite]) -> "ChosenWrites":
         """Return the writes of tasks at a state, as they were when the newest of the runs came to rest."""
         notes = {note["number"]: note for _, channel, note in written if channel == REST_CHANNEL}

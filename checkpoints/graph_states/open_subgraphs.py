@@ -1,6 +1,6 @@
 """Subgraphs in a step that has not ended, because they wait for a person: the graph itself has nothing of them yet."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from .message_paths import KnownPaths
 from .state_reads import StateReader
 from .state_selection import iterate_ancestors, select_standing_state, select_state_below
 
+ChooseWrites = Callable[[Sequence[PendingWrite]], Sequence[PendingWrite]]
 MAX_OPEN_SUBGRAPHS = 50  # of a step
 _INTERRUPT = "__interrupt__"
 _state = schema.state.c
@@ -37,45 +38,51 @@ class SubgraphWork:
 
 
 def read_open_subgraphs(
-    database: Database, serde: SerializerProtocol, thread_id: str, *, keeps_answers: bool
+    database: Database,
+    serde: SerializerProtocol,
+    thread_id: str,
+    *,
+    run_ids: Collection[str] | None = None,
+    choose_writes: ChooseWrites = list,
 ) -> list[SubgraphWork]:
     """Return the work of the open subgraphs where a conversation stands.
 
-    Without `keeps_answers`, a person went back: what followed earlier answers does not count.
+    With `run_ids`, a person went back: what other runs have added does not count. `choose_writes` chooses those that stand
+    among the writes of tasks since a state.
     """
     with database.begin_read() as connection:
         standing = select_standing_state(connection, thread_id)
         if standing is None:
             return []
-        reader = _WorkReader(connection, serde, StateReader(serde, KnownPaths()))
-        return [
-            reader.read_work(state) for state in select_open_subgraphs(connection, standing, is_of_run=not keeps_answers)
-        ]
+        reader = _WorkReader(connection, serde, StateReader(serde, KnownPaths()), choose_writes)
+        return [reader.read_work(state) for state in select_open_subgraphs(connection, standing, run_ids=run_ids)]
 
 
 def list_open_subgraphs(
-    database: Database, thread_id: str, state_id: int | None, *, keeps_answers: bool
+    database: Database, thread_id: str, state_id: int | None, *, run_ids: Collection[str] | None = None
 ) -> dict[str, tuple[Sequence[str], int]]:
     """Return the paths and the states of the open subgraphs in the step after a state, by namespace."""
     with database.begin_read() as connection:
         root = state_rows.select_numbered_state(connection, state_id)
         if root is None or root.thread_id != thread_id:
             return {}
-        found = select_open_subgraphs(connection, root, is_of_run=not keeps_answers)
+        found = select_open_subgraphs(connection, root, run_ids=run_ids)
     return {state.namespace: (list_path(state.namespace), state.number) for state in found}
 
 
-def select_open_subgraphs(connection: sa.Connection, root: StoredState, *, is_of_run: bool) -> list[StoredState]:
+def select_open_subgraphs(
+    connection: sa.Connection, root: StoredState, *, run_ids: Collection[str] | None
+) -> list[StoredState]:
     """Return the newest state of each subgraph in the step after a state, unless all of them have ended.
 
-    `is_of_run`: those of the state's own run alone count, and not those that followed an answer.
+    With `run_ids`, those of other runs do not count, see `select_state_below`.
     """
     below = (_state.thread_id == root.thread_id, _state.number > root.number, _state.namespace != "")
     query = sa.select(_state.namespace).where(*below).group_by(_state.namespace).order_by(sa.func.min(_state.number))
     namespaces = connection.scalars(query.limit(MAX_OPEN_SUBGRAPHS)).all()
     newest = {"": root}
     for namespace in sorted(namespaces, key=lambda each: each.count("|")):
-        state = select_state_below(connection, root.thread_id, root, namespace, is_of_run=is_of_run)
+        state = select_state_below(connection, root.thread_id, root, namespace, run_ids=run_ids)
         if state is not None and _is_in_step(state, newest):
             newest[namespace] = state
     found = [newest[each] for each in namespaces if each in newest]
@@ -100,10 +107,11 @@ class _WorkReader:
     connection: sa.Connection
     serde: SerializerProtocol
     states: StateReader
+    choose_writes: ChooseWrites
 
     def read_work(self, newest: StoredState) -> SubgraphWork:
         steps = self._list_steps(newest)
-        writes = self.states.read_writes(self.connection, newest)
+        writes = self.choose_writes(self.states.read_writes(self.connection, newest))
         found: list[Any] = []
         if steps:
             found += self._read_delta_channels(newest, steps)

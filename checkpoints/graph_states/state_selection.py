@@ -1,6 +1,6 @@
 """Which state is meant: the one where a conversation stands, those of its subgraphs, and those that lists have."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import sqlalchemy as sa
 
@@ -33,18 +33,28 @@ def select_latest_state(connection: sa.Connection, thread_id: str, namespace: st
 
 
 def select_state_below(
-    connection: sa.Connection, thread_id: str, standing: StoredState | None, namespace: str, *, is_of_run: bool = False
+    connection: sa.Connection,
+    thread_id: str,
+    standing: StoredState | None,
+    namespace: str,
+    *,
+    run_ids: Collection[str] | None = None,
 ) -> StoredState | None:
-    """Return the state of a subgraph that a run goes on from at a state of the graph. `is_of_run`: one of the same run."""
-    run_id = standing.body["metadata"].get("run_id") if standing else None
+    """Return the state of a subgraph that a run goes on from at a state of the graph.
+
+    With `run_ids`, it is one of these runs or of that state's own: a person went back, and other answers do not count.
+    """
+    own_id = standing.body["metadata"].get("run_id") if standing else None
     history = StandingHistory(connection, standing)
     own = _listed_query.where(_state.thread_id == thread_id, _state.namespace == namespace, _is_listed)
     with connection.execute(own.order_by(_state.checkpoint_id.desc())) as rows:
         for row in rows.yield_per(_PORTION):
             state = state_rows.parse_state(row)
-            if is_of_run and state.body["metadata"].get("run_id") != run_id:
+            run_id = state.body["metadata"].get("run_id")
+            is_trusted = run_ids is not None and run_id in run_ids
+            if run_ids is not None and not is_trusted and run_id != own_id:
                 continue
-            if history.has(state):
+            if history.has(state, is_trusted=is_trusted):
                 return state
     return None
 
@@ -66,11 +76,14 @@ class StandingHistory:
     def load(cls, connection: sa.Connection, thread_id: str) -> "StandingHistory":
         return cls(connection, select_standing_state(connection, thread_id))
 
-    def has(self, state: StoredState) -> bool:
-        """Return whether a state counts: a subgraph's if its graph was there, and the end of a run that resumed it."""
-        return self._has_subgraph(state) if state.namespace else self._has(state.number)
+    def has(self, state: StoredState, *, is_trusted: bool = False) -> bool:
+        """Return whether a state counts: a subgraph's if its graph was there, and the end of a run that resumed it.
 
-    def _has_subgraph(self, state: StoredState) -> bool:
+        Several runs may have resumed a subgraph, each with another answer. `is_trusted`: that of the state is known to stand.
+        """
+        return self._has_subgraph(state, is_trusted) if state.namespace else self._has(state.number)
+
+    def _has_subgraph(self, state: StoredState, is_trusted: bool) -> bool:
         root_id = state.body["metadata"].get("parents", {}).get("")
         if root_id is None:
             return self._standing is not None
@@ -78,7 +91,7 @@ class StandingHistory:
         if begun is None:  # with durability "exit", a graph writes a state only at its end
             begun_at = state.body["begun_at"]
             begun = state_rows.select_state(self._connection, state.thread_id, "", begun_at) if begun_at else None
-        elif not state.body["resumed"]:
+        elif is_trusted or not state.body["resumed"]:
             return self._has(begun.number)
         end = state_rows.find_next_own(self._connection, state)
         if end is not None:

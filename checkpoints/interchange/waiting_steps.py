@@ -61,7 +61,7 @@ def read_waiting_step(connection: sa.Connection, root: StoredState, *, keeps_ans
     own = _read_writes(connection, root, keeps_answers=keeps_answers)
     if not any(each.channel == _QUESTION for each in own):
         return None
-    below = select_open_subgraphs(connection, root, is_of_run=not keeps_answers)
+    below = select_open_subgraphs(connection, root, run_ids=None if keeps_answers else ())
     found = [(root, own), *((each, _read_writes(connection, each, keeps_answers=keeps_answers)) for each in below)]
     parts = [_write_part(state, each) for state, writes in found for each in writes]
     if None in parts:

@@ -10,6 +10,7 @@ from agent.events import GraphProgress, MessageAdded, RunStarted, TextBegun, Tex
 from checkpoints import MAIN, Caller, Database, RunState, Store
 from checkpoints.interchange import transfer
 from checkpoints.interchange.reading import read_document
+from components.routes.graph_state import NO_PLACE, describe_states
 from tests.agent.running import KEY, Running
 from tests.agent.user_graphs.running_graphs import answer, hosting
 from tests.fakes.openai import FakeOpenAI, Say
@@ -501,6 +502,51 @@ graph = build(first=say("first"), sub=inner)
         assert read_drafts(chat) == [("sub", echo("draft"), 0)]
 
     play(tmp_path, graph, story)
+
+
+DELTA = """
+from typing import Annotated, TypedDict
+
+from langgraph.channels.delta import DeltaChannel
+from langgraph.graph.message import _messages_delta_reducer
+
+
+class State(TypedDict):
+    messages: Annotated[list, DeltaChannel(_messages_delta_reducer)]
+
+
+def write(words):
+    return lambda state: {"messages": [AIMessage(words)]}
+
+
+steps = [("draft", write("A draft.")), ("ask", ask), ("more", write("More.")), ("again", ask)]
+graph = build(sub=StateGraph(State).add_sequence(steps).add_edge(START, "draft").compile())
+"""
+
+
+@pytest.mark.parametrize("is_delta", [False, True])
+def test_after_an_undo_the_drafts_and_the_states_are_those_that_the_graph_goes_on_from(
+    is_delta: bool, tmp_path: Path
+) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("go")
+        shown = []
+        for given in ("yes", "on"):
+            shown.append((read_drafts(chat), read_subgraphs(chat)))
+            await answer(chat, given)
+        for drafts, states in reversed(shown):
+            assert drafts
+            assert states
+            chat.store.undo(chat.thread_id)
+            assert (read_drafts(chat), read_subgraphs(chat)) == (drafts, states)
+
+    play(tmp_path, DELTA if is_delta else ASKS_TWICE, story)
+
+
+def read_subgraphs(chat: Running) -> list[str]:
+    """The channels of the subgraphs that wait, as State shows them."""
+    views = describe_states(chat.store, chat.runner, chat.thread_id, "", NO_PLACE)["subgraphs"]
+    return [str(view["channels"]) for view in views]
 
 
 ASKS_TWICE = """

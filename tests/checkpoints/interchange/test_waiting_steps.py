@@ -61,8 +61,8 @@ def attach(store: Store, kind: str) -> Graph:
 def read_all(graph: Graph, store: Store, thread_id: str) -> Any:
     """All channels where a conversation stands, its questions, and what its open subgraphs have written."""
     found = graph.get_state(make_config(thread_id), subgraphs=True)
-    works = read_open_subgraphs(store.database, WaymarkSaver(store).serde, thread_id, keeps_answers=True)
-    first = read_open_subgraphs(store.database, WaymarkSaver(store).serde, thread_id, keeps_answers=False)
+    works = read_open_subgraphs(store.database, WaymarkSaver(store).serde, thread_id)
+    first = read_open_subgraphs(store.database, WaymarkSaver(store).serde, thread_id, run_ids=())
     below = {task.name: task.state.values for task in found.tasks if hasattr(task.state, "values")}
     return found.values, found.next, found.interrupts, below, works, [work.path for work in first]
 
