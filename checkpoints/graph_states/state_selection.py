@@ -79,11 +79,11 @@ class StandingHistory:
     def has(self, state: StoredState, *, is_trusted: bool = False) -> bool:
         """Return whether a state counts: a subgraph's if its graph was there, and the end of a run that resumed it.
 
-        Several runs may have resumed a subgraph, each with another answer. `is_trusted`: that of the state is known to stand.
+        Several runs may have resumed a subgraph, each with another answer. `is_trusted`: that of this state stands.
         """
-        return self._has_subgraph(state, is_trusted) if state.namespace else self._has(state.number)
+        return self._has_subgraph(state, is_trusted=is_trusted) if state.namespace else self._has(state.number)
 
-    def _has_subgraph(self, state: StoredState, is_trusted: bool) -> bool:
+    def _has_subgraph(self, state: StoredState, *, is_trusted: bool) -> bool:
         root_id = state.body["metadata"].get("parents", {}).get("")
         if root_id is None:
             return self._standing is not None
