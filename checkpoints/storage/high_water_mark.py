@@ -27,6 +27,7 @@ class HighWaterMark:
     def __init__(self, path: Path) -> None:
         self._path = path.with_suffix(".mark")
         self._lost: dict[str, int] = {}  # of an earlier process: kept until the mark is deleted
+        self._is_begun = False
         self._versions: dict[str, int] = {}
         self._descriptor: int | None = None
         self._lock = threading.Lock()
@@ -46,6 +47,7 @@ class HighWaterMark:
     def keep_lost_versions(self, versions: Mapping[str, int]) -> None:
         """Begin anew with the changes that an earlier process acknowledged and the database has lost."""
         with self._lock:
+            self._is_begun = True
             self._lost = dict(versions)
             self._rewrite()
 
@@ -72,12 +74,12 @@ class HighWaterMark:
             self._rewrite()
 
     def close(self) -> None:
-        """Release the file. An empty mark leaves none."""
+        """Release the file. An empty mark leaves none; one of an earlier process stays, where it was not begun anew."""
         with self._lock:
             if self._descriptor is not None:
                 os.close(self._descriptor)
                 self._descriptor = None
-            if not self._lost and not self._versions:
+            if self._is_begun and not self._lost and not self._versions:
                 with suppress(OSError):
                     self._path.unlink(missing_ok=True)
 

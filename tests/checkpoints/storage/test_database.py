@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +23,7 @@ from alembic.migration import MigrationContext
 
 from checkpoints import Database, Store, StoreBusyError, StoreInUseError, StoreUnavailableError, TakesTooLongError
 from checkpoints.rows import thread_rows
-from checkpoints.storage import database, driver_errors, migrations, schema, sqlite
+from checkpoints.storage import database, driver_errors, migrations, schema, sqlite, sqlite_file
 from checkpoints.storage.database import retry_contended
 from checkpoints.storage.postgresql import Claim
 from checkpoints.upkeep import verification
@@ -32,6 +32,8 @@ from tests.checkpoints.storage.revisions import revert_schema
 from tests.checkpoints.test_store import at_once
 from tests.postgres import Postgres, name_of
 from tests.read_only import as_nobody
+
+OF_NEWER = r"^{} was written by a newer Waymark \(schema {}\); it was left untouched\.$"
 
 
 def test_a_restart_keeps_everything(address: str) -> None:
@@ -123,16 +125,36 @@ def test_a_full_disk_refuses_the_write_and_keeps_what_was(file_store: Store) -> 
     assert dump(file_store) == before
 
 
-def test_a_file_of_a_newer_schema_is_refused_and_left_untouched(file: Path) -> None:
-    Database.open_file(file).close()
-    with sqlite3.connect(file) as raw:
-        raw.execute("UPDATE alembic_version SET version_num = '9999'")
-    raw.close()
-    before = file.read_bytes()
-    with pytest.raises(StoreUnavailableError, match=r"newer Waymark \(schema 9999\)"):
-        Database.open_file(file)
-    assert file.read_bytes() == before
-    assert sorted(p.name for p in file.parent.iterdir()) == ["waymark.db", "waymark.lock"]
+@pytest.mark.parametrize("open_other", [Database.open_url, Database.open_read_only])
+@pytest.mark.parametrize("is_closed", [True, False], ids=["closed", "cut off"])
+@pytest.mark.parametrize(("revision", "said"), [("9999", OF_NEWER)])
+def test_a_file_of_another_schema_is_refused_and_left_untouched(
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_closed: bool,
+    revision: str,
+    said: str,
+    open_other: Callable[[str], Database],
+) -> None:
+    """Also one whose process was killed: the file, its log and its mark stay for the version that reads them."""
+    monkeypatch.setattr(sqlite_file, "CHECKPOINT_SECONDS", 600)
+    cut_off = file.parent.with_name("cut off")
+    with closing(Database.open_file(file)) as first:
+        talked(Store(first), "a", "b")
+        with first.begin_write() as connection:
+            connection.execute(sa.text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
+        shutil.copytree(file.parent, cut_off)
+    other = file if is_closed else cut_off / file.name
+    before = read_folder(other)
+    assert (other.with_suffix(".mark").name in before, sqlite.has_log(other)) == (not is_closed, not is_closed)
+    with pytest.raises(StoreUnavailableError, match=said.format(re.escape(str(other)), revision)):
+        open_other(f"sqlite:///{other}")
+    assert read_folder(other) == before
+
+
+def read_folder(file: Path) -> dict[str, bytes]:
+    """Every file of the data folder, but SQLite's memory for locks, which it makes again."""
+    return {path.name: path.read_bytes() for path in file.parent.iterdir() if not path.name.endswith("-shm")}
 
 
 def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
