@@ -415,7 +415,7 @@ class Store(Reader):
     def index_portion(self) -> bool:
         """Index some of the messages that the search does not know yet; return whether there were any.
 
-        Databases of earlier versions, large imports and forks have such messages.
+        Large imports and forks have such messages, and an index that is made again.
         """
         with self.database.begin_write("search") as connection:
             return search_index.index_portion(connection)

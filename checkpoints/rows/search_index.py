@@ -1,8 +1,8 @@
 """The index of the search: its entries are written, and removed, in the transaction of the texts that they index.
 
 A message is written once, so it is indexed once. A change that writes many messages queues their segments in the same
-transaction; `index_portion` indexes them afterwards, as it does for databases of earlier versions. An index without a text
-of its own needs the words to forget: SQLite's words are computed again, and compared by their checksum.
+transaction; `index_portion` indexes them afterwards. An index without a text of its own needs the words to forget: SQLite's
+words are computed again, and compared by their checksum.
 """
 
 import zlib

@@ -1,8 +1,8 @@
 """Row-level security of PostgreSQL: the second line behind the check of each statement (see ownership.py).
 
 The policies of the tables show a transaction the rows of the owner that it names in a setting, and without a setting none.
-A transaction for everybody says so in a setting of its own. The policies (migrations 22 and 23) bind the tables' owner as
-well, and no superuser.
+A transaction for everybody says so in a setting of its own. The policies (in the first revision of the schema) bind the
+tables' owner as well, and no superuser.
 """
 
 import logging

@@ -2,7 +2,7 @@
 
 Times are whole microseconds since 1970 in UTC: exact, small, the same on every database, and never used for order.
 The conditions of partial indexes are named for SQLite alone: an option of PostgreSQL imports its dialect. There, the
-migrations make every index.
+revisions of `migrations` make every table and index.
 
 In SQLite, a table of small rows whose key is a text is a tree of that key (`sqlite_with_rowid=False`): a table of numbered
 rows would have an index of the key beside it.
@@ -16,7 +16,7 @@ metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_
 
 
 def _refer_in_sqlite(column: str, target: str, ondelete: str | None = None) -> sa.ForeignKeyConstraint:
-    """Make a foreign key that PostgreSQL does without: its checks are dear, and `verify` makes them (decision 109)."""
+    """Make a foreign key that PostgreSQL does without: its checks are dear, and `verify` makes them (decision 97)."""
     return sa.ForeignKeyConstraint([column], [target], ondelete=ondelete).ddl_if("sqlite")
 
 

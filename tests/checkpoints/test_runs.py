@@ -395,6 +395,15 @@ def test_whoever_writes_a_run_holds_its_thread_before_the_row_of_the_run(postgre
         assert all(before == "thread" for before, row in zip(["", *taken], taken, strict=False) if row == "run"), taken
 
 
+def test_an_error_may_have_lines_of_its_own(store: Store) -> None:
+    runs = Runs(store)
+    run = runs.begin_run(store.create_thread().id, new("a")[0])
+    runs.end_run(run, RunState.FAILED, error="first\nsecond", details="words")
+    found = runs.get_latest_run(run.thread_id)
+    assert found is not None
+    assert (found.error, found.error_details) == ("first\nsecond", "words")
+
+
 def _locks(store: Store, work: Callable[[], None]) -> list[str]:
     """The rows that work takes hold of in each transaction, in order: of threads and of runs, each once in a row."""
     found: list[str] = []

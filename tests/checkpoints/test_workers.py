@@ -26,14 +26,13 @@ from checkpoints import (
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.handed_states import OF_ATTEMPT
 from checkpoints.rows import run_rows
-from checkpoints.storage.migrations import run_migrations
 from checkpoints.storage.postgresql import WORKER_KEY
 from checkpoints.values.run import Handover
 from checkpoints.workers import Workers
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new, talked
 from tests.checkpoints.graph_states.graphs import ask, make_config, make_graph
-from tests.postgres import Postgres, name_of
+from tests.postgres import Postgres
 
 Write = Callable[[Runs, Run], Any]
 
@@ -278,10 +277,3 @@ def test_servers_of_one_version_share_a_database_and_who_needs_it_alone_is_refus
     with pytest.raises(StoreInUseError):
         alone.claim()
     alone.close()
-
-
-def test_a_migration_waits_for_no_server_and_is_refused(one: Process, postgres: Postgres, address: str) -> None:
-    postgres.execute("UPDATE alembic_version SET version_num = '0016'", name_of(address))
-    with pytest.raises(StoreInUseError):
-        run_migrations(one.store.database.engine)
-    postgres.execute("UPDATE alembic_version SET version_num = '0017'", name_of(address))

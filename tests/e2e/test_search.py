@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from checkpoints import Database, Store
+from checkpoints.rows import search_index
 from tests.checkpoints.conversations import new, talked
-from tests.checkpoints.storage.revisions import revert_schema
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
@@ -24,7 +24,7 @@ HOSTILE = "<img src=x onerror=alert(1)><b>kingfisher</b><script>window.ran=1</sc
 
 @pytest.fixture(scope="module")
 def filled_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server whose database is of an earlier version: a long conversation, one with a branch, and hostile texts."""
+    """A server whose index is still to be made: a long conversation, one with a branch, and hostile texts."""
     folder = tmp_path_factory.mktemp("search")
     fill_database(folder / "data" / "waymark.db")
     server = Server(folder)
@@ -55,7 +55,7 @@ def fill_database(file: Path) -> None:
     store.append(branched, new(*(f"gull {number}" for number in range(80))))
     store.append(store.create_thread(title="<i>Hostile</i>").id, new(HOSTILE, "no"))
     with database.begin_write() as connection:
-        revert_schema(connection, "0008")
+        search_index.queue_everything(connection)
     database.close()
 
 

@@ -59,14 +59,14 @@ def test_the_wheel_holds_one_package_with_its_types_and_migrations(installed: Pa
     }
 
 
-def test_an_upgrade_of_an_old_database_needs_no_other_package_name(installed: Path, tmp_path: Path) -> None:
+def test_the_migrations_need_no_other_package_name(installed: Path, tmp_path: Path) -> None:
     """The migrations run in a module of Alembic's, which knows no package."""
     script = tmp_path / "program.py"
     script.write_text(
         f"{BLOCK_THE_REPOSITORY}\n"
         "import sqlalchemy as sa\n"
         "from waymark_checkpoints.storage.migrations import run_migrations\n"
-        "engine = sa.create_engine('sqlite:///old.sqlite')\n"
+        "engine = sa.create_engine('sqlite:///new.sqlite')\n"
         "run_migrations(engine)\n"
         "print(sa.inspect(engine).has_table('message'))\n"
     )

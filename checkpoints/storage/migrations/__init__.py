@@ -27,8 +27,12 @@ LOCK_NOT_AVAILABLE = "55P03"
 MAX_LOCK_SECONDS = 1.0  # that a migration beside servers waits for a lock of theirs
 MAX_LOCK_TRIES = 30
 _LOCK_PAUSE_SECONDS = 0.5
-NEWEST_REVISION = "0031"  # the newest file in versions/; a test compares the two
-_REVISION_TABLE = (  # as Alembic and 0027 make it
+# Databases of the thirty-one before it are refused: the last version that exports them is this commit.
+FIRST_REVISION = "0032"
+LAST_COMMIT_BEFORE = "b6739f2b"
+# The newest file in versions/: a test compares the two.
+NEWEST_REVISION = "0032"
+_REVISION_TABLE = (
     "CREATE TABLE alembic_version "
     "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)) WITHOUT ROWID"
 )
@@ -37,7 +41,7 @@ _REVISION_TABLE = (  # as Alembic and 0027 make it
 def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
     """Migrate a database to the newest schema. A file (at `path`) is backed up first, a new one is made.
 
-    Raises `StoreUnavailableError` for a database of a newer Waymark or of another program, and leaves it unchanged.
+    Raises `StoreUnavailableError` for a database that Waymark does not read, and leaves it unchanged.
     """
     name = str(path or f"The database {engine.url.database}")
     with engine.connect() as connection:
@@ -59,7 +63,7 @@ def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file of another program or of a newer Waymark before any connection can change a byte of it.
+    """Refuse a file that Waymark does not read before any connection can change a byte of it.
 
     Raises `StoreUnavailableError`, and `sqlite3.Error` for a file that is no database.
     """
@@ -88,13 +92,24 @@ def is_usable(connection: sa.Connection, revision: str) -> bool:
     """Return whether this is the own revision, or a newer one beside which this version of Waymark may serve."""
     if revision <= NEWEST_REVISION or connection.dialect.name != "postgresql":
         return revision == NEWEST_REVISION
-    columns = {column["name"] for column in sa.inspect(connection).get_columns("alembic_version")}
-    oldest = connection.scalar(sa.text("SELECT oldest_beside FROM alembic_version")) if "oldest_beside" in columns else None
+    oldest: str | None = connection.scalar(sa.text("SELECT oldest_beside FROM alembic_version"))
     return oldest is not None and oldest <= NEWEST_REVISION
 
 
 def check_revision(revision: str, name: object) -> None:
-    if not (FOLDER / "versions" / f"{revision}.py").exists():
+    """Raise `StoreUnavailableError` for a revision from which no migration leads to the newest."""
+    if revision < FIRST_REVISION:
+        raise StoreUnavailableError(
+            sentence(
+                "{name} was written before Waymark's first release (schema {revision}) and was left untouched: export it "
+                "with the last version that reads it (git checkout {commit}; python app.py export --all -o out/), and "
+                "import the files here.",
+                name=name,
+                revision=revision,
+                commit=LAST_COMMIT_BEFORE,
+            )
+        )
+    if revision > NEWEST_REVISION:
         raise StoreUnavailableError(
             sentence(
                 "{name} was written by a newer Waymark (schema {revision}); it was left untouched.",
@@ -166,7 +181,6 @@ def _migrate(engine: sa.Engine) -> None:
         config.attributes.update(connection=connection, metadata=schema.metadata)
         command.upgrade(config, "head")
         if engine.dialect.name == "postgresql":
-            connection.exec_driver_sql("ALTER TABLE alembic_version ADD COLUMN IF NOT EXISTS oldest_beside VARCHAR(32)")
             connection.execute(sa.text("UPDATE alembic_version SET oldest_beside = :oldest"), {"oldest": oldest})
 
 

@@ -28,12 +28,13 @@ from checkpoints.storage.database import retry_contended
 from checkpoints.storage.postgresql import Claim
 from checkpoints.upkeep import verification
 from tests.checkpoints.conversations import dump, names, new, talked, texts
-from tests.checkpoints.storage.revisions import revert_schema
 from tests.checkpoints.test_store import at_once
 from tests.postgres import Postgres, name_of
 from tests.read_only import as_nobody
 
+REPLACING = "with op.batch_alter_table('thread', recreate='always') as table: table.create_index('later', ['title'])"
 OF_NEWER = r"^{} was written by a newer Waymark \(schema {}\); it was left untouched\.$"
+OF_BEFORE = r"^{} was written before Waymark's first release \(schema {}\) and was left untouched: .*checkout b6739f2b; .*$"
 
 
 def test_a_restart_keeps_everything(address: str) -> None:
@@ -127,7 +128,7 @@ def test_a_full_disk_refuses_the_write_and_keeps_what_was(file_store: Store) -> 
 
 @pytest.mark.parametrize("open_other", [Database.open_url, Database.open_read_only])
 @pytest.mark.parametrize("is_closed", [True, False], ids=["closed", "cut off"])
-@pytest.mark.parametrize(("revision", "said"), [("9999", OF_NEWER)])
+@pytest.mark.parametrize(("revision", "said"), [("9999", OF_NEWER), ("0001", OF_BEFORE), ("0031", OF_BEFORE)])
 def test_a_file_of_another_schema_is_refused_and_left_untouched(
     file: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -162,7 +163,7 @@ def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatc
     thread_id = talked(Store(first), "a", "b")
     first.close()
     newest = migrations.NEWEST_REVISION
-    add_step(tmp_path, monkeypatch, "SELECT 1")
+    add_step(tmp_path, monkeypatch, "op.execute('SELECT 1')")
     Database.open_file(file).close()
     backup = sqlite3.connect(file.parent / "waymark-before-next.db")
     assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [(newest,)]
@@ -171,11 +172,11 @@ def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatc
     assert stat.S_IMODE((file.parent / "waymark-before-next.db").stat().st_mode) == 0o600
 
 
-def add_step(folder: Path, monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
-    """Let this process be of a newer version, whose migration runs a statement."""
+def add_step(folder: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    """Let this process be of a newer version, whose migration is a line of Python."""
     copy = shutil.copytree(migrations.FOLDER, folder / "migrations")
     step = f"from alembic import op\nrevision = 'next'\ndown_revision = '{migrations.NEWEST_REVISION}'\n"
-    (copy / "versions" / "next.py").write_text(step + f"def upgrade():\n    op.execute({statement!r})\n")
+    (copy / "versions" / "next.py").write_text(step + f"def upgrade():\n    {line}\n")
     monkeypatch.setattr(migrations, "FOLDER", copy)
     monkeypatch.setattr(migrations, "NEWEST_REVISION", "next")
 
@@ -187,7 +188,7 @@ def test_a_migration_that_loses_rows_which_others_name_is_taken_back(
     thread_id = talked(Store(first), "a", "b")
     before = dump(Store(first))
     first.close()
-    add_step(tmp_path, monkeypatch, "DELETE FROM message WHERE depth = 1")
+    add_step(tmp_path, monkeypatch, "op.execute('DELETE FROM message WHERE depth = 1')")
     with pytest.raises(StoreUnavailableError, match=r"name missing ones \(branch, checkpoint: 2\)\. It was taken back"):
         Database.open_file(file)
     monkeypatch.undo()
@@ -195,6 +196,20 @@ def test_a_migration_that_loses_rows_which_others_name_is_taken_back(
     assert dump(Store(again)) == before
     assert texts(Store(again), thread_id) == ["a", "b"]
     again.close()
+
+
+def test_a_migration_that_replaces_a_table_keeps_the_rows_that_name_its_own(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Database.open_file(file)
+    talked(Store(first), "a", "b")
+    before = dump(Store(first))
+    first.close()
+    add_step(tmp_path, monkeypatch, REPLACING)
+    with closing(Database.open_file(file)) as again:
+        assert dump(Store(again)) == before
+        with again.begin_read() as connection:
+            assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
 
 
 def test_a_row_that_named_a_missing_one_before_a_migration_keeps_nobody_out(
@@ -205,24 +220,13 @@ def test_a_row_that_named_a_missing_one_before_a_migration_keeps_nobody_out(
     first.close()
     with closing(sqlite3.connect(file)) as raw, raw:
         raw.execute("INSERT INTO identity VALUES ('x', 'nobody')")
-    add_step(tmp_path, monkeypatch, "UPDATE thread SET title = 'newer'")
+    add_step(tmp_path, monkeypatch, """op.execute("UPDATE thread SET title = 'newer'")""")
     again = Database.open_file(file)
     assert Store(again).get_thread(thread_id).title == "newer"
     assert [each.problem for each in verification.verify(again).damages] == [
         "the file: identity names a person that is not there"
     ]
     again.close()
-
-
-def test_a_database_from_before_attached_files_is_brought_up_and_keeps_what_it_has(file: Path) -> None:
-    first = Database.open_file(file)
-    thread_id = talked(Store(first), "a", "b")
-    with first.begin_write() as connection:
-        revert_schema(connection, "0001")
-    first.close()
-    now = Database.open_file(file)
-    assert (texts(Store(now), thread_id), Store(now).read_files(["sha256:0"])) == (["a", "b"], {})
-    now.close()
 
 
 @pytest.fixture
@@ -255,9 +259,10 @@ def test_a_new_file_has_the_tables_and_the_conditions_that_the_migrations_make(
 
 
 def _definitions(engine: sa.Engine) -> set[tuple[str, ...]]:
-    """What SQLite says of each table and index, in words whose order does not matter."""
+    """What SQLite says of each table and index, in words whose order does not matter; Alembic makes a table of its own."""
+    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name <> 'alembic_version'"
     with engine.connect() as connection:
-        made = connection.scalars(sa.text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        made = connection.scalars(sa.text(query))
         return {tuple(sorted(re.findall(r"[\w'=]+", sql))) for sql in made}
 
 
@@ -517,6 +522,23 @@ def test_who_lost_its_claim_to_another_server_writes_no_more(postgres: Postgres,
     second.close()
     Store(first).create_thread()
     first.close()
+
+
+@pytest.mark.parametrize("revision", ["0001", "0031"])
+@pytest.mark.parametrize("open_old", [Database.open_url, Database.open_read_only])
+def test_a_postgresql_from_before_the_first_schema_is_refused_and_left_untouched(
+    postgres: Postgres, postgres_url: str, revision: str, open_old: Callable[[str], Database]
+) -> None:
+    name = name_of(postgres_url)
+    postgres.execute(f"UPDATE alembic_version SET version_num = '{revision}'", name)
+    # The earliest had no such column.
+    postgres.execute("ALTER TABLE alembic_version DROP COLUMN oldest_beside", name)
+    relations = "SELECT relname, relfilenode, relnatts FROM pg_class ORDER BY 1"
+    before = postgres.execute(relations, name)
+    with pytest.raises(StoreUnavailableError, match=OF_BEFORE.format(r"[Tt]he database.*", revision)):
+        open_old(postgres_url)
+    assert postgres.execute(relations, name) == before
+    assert postgres.execute("TABLE alembic_version", name) == [(revision,)]
 
 
 def test_a_newer_schema_on_postgresql_is_refused_and_left_untouched(postgres: Postgres, postgres_url: str) -> None:
