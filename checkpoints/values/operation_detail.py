@@ -39,7 +39,6 @@ class OperationDetail:
     checkpoint: str = ""  # the id of the one that a branch was made of
     standing: Mapping[str, Sequence[str]] = field(default_factory=dict)  # see `StandingRuns`: what a copy begins with
     joined: int = 0  # earlier versions of the thread that the operation has made as well: steps of a graph's run
-    text: str = ""  # an old note that no pattern of migration 0004 fits
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields that differ from their defaults."""
@@ -87,7 +86,7 @@ def _is_text_map(value: object) -> bool:
 _CHECKS: Final = {
     "subject": lambda value: value in get_args(Subject),
     "place": lambda value: value in PLACE_KINDS,
-    **dict.fromkeys(("name", "new_name", "text", "model", "checkpoint"), _is_text),
+    **dict.fromkeys(("name", "new_name", "model", "checkpoint"), _is_text),
     **dict.fromkeys(
         ("messages", "checkpoints", "branches", "kept", "depth", "tokens_before", "tokens_after", "joined"), _is_count
     ),

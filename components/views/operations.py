@@ -64,8 +64,8 @@ def _fill_notice(operation: Operation, notice: str) -> str:
     match operation.kind:
         case OperationKind.EDIT | OperationKind.RETRY:
             said = notice.format(describe_object(operation))
-            parts = [said, detail.text or _describe_removed_checkpoints(detail), describe_beginning(detail)]
-        case OperationKind.COMPACT if not detail.text:
+            parts = [said, _describe_removed_checkpoints(detail), describe_beginning(detail)]
+        case OperationKind.COMPACT:
             parts = [
                 notice.format(ngettext("{count:,} message", "{count:,} messages", detail.messages)),
                 _describe_savings(detail),
@@ -87,15 +87,14 @@ def describe_undo(operation: Operation | None) -> str | None:
         return words
     if is_unknown(operation):
         return _("an earlier change")
-    if operation.kind is OperationKind.COMPACT and not operation.detail.text:
+    if operation.kind is OperationKind.COMPACT:
         return words.format(ngettext("{count:,} message", "{count:,} messages", operation.detail.messages))
     return words.format(describe_object(operation))
 
 
 def describe_object(operation: Operation) -> str:
     """Return the object of an operation's sentences, with its numbers."""
-    detail = operation.detail
-    return detail.text or _DESCRIPTIONS.get(operation.kind, describe_subject)(detail)
+    return _DESCRIPTIONS.get(operation.kind, describe_subject)(operation.detail)
 
 
 def describe_subject(detail: OperationDetail) -> str:
@@ -216,8 +215,6 @@ def _name_tags(names: Sequence[str]) -> str:
 
 def describe_import(detail: OperationDetail) -> str:
     """Return the title of an imported file; of a merge also the numbers of the added parts."""
-    if detail.text:
-        return detail.text
     counts = (
         (detail.messages, ngettext("{count:,} message", "{count:,} messages", detail.messages)),
         (detail.branches, ngettext("{count:,} branch", "{count:,} branches", detail.branches)),

@@ -68,7 +68,7 @@ def test_a_removal_is_described_by_its_numbers_and_agents(removal: Removal, word
 def test_every_kind_of_change_can_be_said_in_words(store: Store, kind: OperationKind) -> None:
     thread_id = store.create_thread().id
     store.append(thread_id, new("a"))
-    for detail in (OperationDetail(), FULL_DETAIL, OperationDetail(text="an old note")):
+    for detail in (OperationDetail(), FULL_DETAIL):
         for changes in ((), _last(store, thread_id).changes):
             operation = replace(_last(store, thread_id), kind=kind, detail=detail, changes=changes)
             sentences = [operations.describe_undo(operation), change_log.build_log([operation], {})[0]["text"]]
