@@ -123,7 +123,7 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
         chosen, listener = context.model, _RunListener(context)
         if chosen is None:
             return await collect_answer(model, messages, context.limits, listener=listener)
-        source = identify_source(chosen.spec, chosen.chat)
+        source, model = identify_source(chosen.spec, chosen.chat), context.trace.follow_model(model, chosen.spec)
         try:
             return await collect_answer(model, messages, context.limits, source=source, listener=listener)
         except Exception as error:

@@ -30,7 +30,6 @@ from agent.graph.answer import BoundModel, stream_answer
 from agent.graph.state import Recorder, RunContext
 from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
-from agent.models.parameters import read_parameters
 from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
 from agent.models.recent_refusals import RecentRefusals
 from agent.models.request_bodies import prepare_request
@@ -161,7 +160,7 @@ class _ModelNode:
         built = build() if is_short(state["messages"]) else await context.recorder.run_blocking(build_long)
         # The requested model; the answer's metadata names the one that wrote it.
         requested = str(getattr(model.chat, "model_name", model.spec))
-        context.trace.on_request(requested, built.traced, offered, read_parameters(model.chat))
+        context.trace.on_request(requested, built.traced)
         answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), built.sent, context)
         answer = _make_ids_unique(answer, context.recorder)
         answer.response_metadata |= {**make_spec_entry(model.spec), **built.request.size_note.to_metadata()}

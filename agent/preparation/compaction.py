@@ -24,7 +24,6 @@ from agent.fence import TagPair, escape_tags
 from agent.graph.answer import stream_answer
 from agent.graph.state import RunContext
 from agent.marks import SummaryMark
-from agent.models.parameters import read_parameters
 from agent.time_travel.moves import find_sources
 from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, OperationDetail, StateError, pluralize
 from checkpoints.changes import branches
@@ -150,7 +149,7 @@ async def summarize_passage(passage: Passage, focus: str, context: RunContext) -
             SystemMessage(COMPACTION_PROMPT),
             HumanMessage(build_summary_question(portion, summary, focus)),
         ]
-        context.trace.on_request(context.model.spec, messages, parameters=read_parameters(context.model.chat))
+        context.trace.on_request(context.model.spec, messages)
         answer = await stream_answer(context.model.chat, messages, context)
         context.trace.on_answer(answer)
         summary = answer.text.strip()

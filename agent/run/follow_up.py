@@ -14,15 +14,14 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from agent.graph.answer import AnswerCutOff, collect_answer
 from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
-from agent.models.parameters import read_parameters
 from agent.run.background import BackgroundTasks
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.outcome import locate_error
 from agent.settings import ChosenModel, ModelCatalog
-from agent.tracing.events import Judged, ModelAnswered, TitleAsked
+from agent.tracing.events import Judged, ModelAnswered, TitleAsked, TracedCall
 from agent.tracing.protocol import NO_TRACING, Tracer
-from agent.tracing.run_trace import record_safely
+from agent.tracing.run_trace import follow_model, record_safely
 from checkpoints import Run, Runs, StateError, Store
 
 _log = logging.getLogger(__name__)
@@ -84,20 +83,20 @@ class FollowUp:
         prompt, began = self._tracer.find_prompt(self._kind.prompt_name, self._kind.prompt), time_ns()
         messages: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(question)]
         answer, error = AIMessage(""), "There was no answer."
+        name = self._kind.prompt_name
+        traced = TracedCall(run.id, model.spec, messages, prompt, follow_up=name, thread_id=run.thread_id)
+        followed = follow_model(model.chat, self._tracer, traced)
         try:
-            answer, error = await collect_answer(model.chat, messages, self._limits), ""
+            answer, error = await collect_answer(followed, messages, self._limits), ""
         finally:
             call = ModelAnswered(
                 run_id=run.id,
                 model=model.spec,
-                prompt=prompt,
-                messages=messages,
                 answer=answer,
                 began_ns=began,
                 first_token_ns=None,
                 ended_ns=time_ns(),
                 error=error or None,
-                parameters=read_parameters(model.chat),
             )
             record_safely(self._tracer, self._kind.event(run.thread_id, call))
         return answer

@@ -1,82 +1,107 @@
-"""Langfuse's attributes of spans, from the values of events. Nothing here masks a text (see `SpanRecorder`)."""
+"""Langfuse's attributes of the spans that Waymark makes itself, from the values of events."""
 
 import json
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, convert_to_openai_messages
 from langfuse import LangfuseOtelSpanAttributes as Attribute
-from opentelemetry.util.types import AttributeValue
 
-from agent.context.prices import TOKENS_PER_PRICE, ModelPrice
-from agent.context.usage import readable_usage
-from agent.tracing.events import TraceLabels
-from checkpoints import Operation, OperationDetail
+from agent.time_travel.policy import TimeTravelEvent
+from agent.tracing.events import AgentFinished, RunBegun, RunEnded, RunStart, ToolCarriedOut, TraceEvent
+from agent.tracing.span_writer import Attributes
+from checkpoints import MAIN, Operation, OperationDetail, RunState
 from checkpoints.values import serde
 
-Attributes = Mapping[str, AttributeValue]
+_LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}
 
 
-def count_token_kinds(answer: AIMessage) -> dict[str, int] | None:
-    """Return an answer's tokens, each counted once, because Langfuse adds them up; None without a usage."""
-    metadata = readable_usage(answer.usage_metadata)
-    if metadata is None:
-        return None
-    counts = {"input": metadata["input_tokens"], "output": metadata["output_tokens"]}
-    details = {"input": metadata.get("input_token_details"), "output": metadata.get("output_token_details")}
-    for side, kinds in details.items():
-        for kind, tokens in (kinds or {}).items():
-            if isinstance(tokens, int) and tokens:
-                counts[f"{side}_{kind}"] = tokens
-                counts[side] = max(0, counts[side] - tokens)
-    return {**counts, "total": metadata["total_tokens"]}
+class EventDescriber:
+    """The attributes of events. With `mask`, sizes replace the texts of people, models and tools."""
+
+    def __init__(self, *, mask: bool) -> None:
+        self.mask = mask
+
+    def describe(self, event: TraceEvent) -> Attributes:
+        """Return the attributes of an event; none of one that the client itself or nobody describes."""
+        match event:
+            case RunBegun() | RunEnded():
+                return self._describe_run(event)
+            case ToolCarriedOut():
+                return self._describe_tool(event)
+            case AgentFinished():
+                about = _make_level("ERROR" if event.error else None, event.error) | _make_metadata({"agent": event.agent})
+                return _make_kind("agent") | {Attribute.OBSERVATION_OUTPUT: self.mask_text(event.answer)} | about
+            case TimeTravelEvent():
+                return self._describe_move(event)
+            case Operation():
+                return self._describe_operation(event)
+        return {}
+
+    def _describe_run(self, event: RunBegun | RunEnded) -> Attributes:
+        if isinstance(event, RunBegun):
+            question = {Attribute.OBSERVATION_INPUT: self.mask_text(event.question)}
+            return _make_kind("agent") | question | self._describe_start(event.start)
+        level = _make_level(_LEVELS.get(event.state), event.error)
+        state = _make_metadata({"state": str(event.state)}, of="trace")
+        return {Attribute.OBSERVATION_OUTPUT: self.mask_text(event.answer)} | level | state
+
+    def mask_text(self, text: str) -> str:
+        return f"({len(text):,} characters)" if self.mask else serde.sanitize_text(text)
+
+    def _describe_tool(self, event: ToolCarriedOut) -> Attributes:
+        about = {"call": event.call["id"], "agent": event.agent, "state": None if event.result else "waiting"}
+        arguments = event.call["args"]  # unreadable ones are a text already
+        given = arguments if isinstance(arguments, str) else _encode_json(arguments)
+        attributes = _make_kind("tool") | {Attribute.OBSERVATION_INPUT: self.mask_text(given)} | _make_metadata(about)
+        if event.result is None:
+            return attributes
+        output = self.mask_text(event.result.text)
+        level = _make_level("ERROR", output) if event.result.status == "error" else {}
+        return attributes | {Attribute.OBSERVATION_OUTPUT: output} | level
+
+    def _describe_move(self, event: TimeTravelEvent) -> Attributes:
+        about = {
+            "from": event.call_position,
+            "to": event.target_position,
+            "removed": event.removed_count,
+            "tokens_saved": event.tokens_saved,
+            "agent": None if event.agent == MAIN else event.agent,
+            # People choose the names of files.
+            "sources": None if self.mask else ", ".join(event.sources) or None,
+        }
+        return _make_kind("event") | {Attribute.OBSERVATION_INPUT: self.mask_text(event.reason)} | _make_metadata(about)
+
+    def _describe_operation(self, operation: Operation) -> Attributes:
+        about = {
+            "operation": operation.version,
+            "actor": operation.actor,
+            "result": operation.result,
+            "messages": operation.detail.messages or None,
+            "checkpoints": operation.detail.checkpoints or None,
+            **_describe_transition(operation),
+        }
+        input_text = self.mask_text(_describe_detail(operation.detail))
+        return _make_kind("event") | {Attribute.OBSERVATION_INPUT: input_text} | _make_metadata(about, of="trace")
+
+    def _describe_start(self, start: RunStart | None) -> dict[str, str]:
+        if start is None:
+            return {}
+        branch, checkpoint = start.branch, start.checkpoint
+        about = {
+            "branch": branch.id if self.mask else branch.name,
+            "checkpoint": checkpoint and (checkpoint.id if self.mask else checkpoint.name),
+            "rewound_from": start.rewound_from,
+            "operation": start.version,
+        }
+        return _make_metadata(about, of="trace")
 
 
-def compute_costs(counts: Mapping[str, int], price: ModelPrice) -> dict[str, float]:
-    """Return the cost of each kind of tokens in US dollars, under the names of `count_token_kinds`."""
-    cached = price.input_usd if price.cached_usd is None else price.cached_usd
-    prices = {kind: price.input_usd if kind.startswith("input") else price.output_usd for kind in counts if kind != "total"}
-    prices |= {"input_cache_read": cached} if "input_cache_read" in counts else {}
-    costs = {kind: counts[kind] * usd / TOKENS_PER_PRICE for kind, usd in prices.items()}
-    return {**costs, "total": sum(costs.values())}
-
-
-def encode_messages(messages: Sequence[AnyMessage]) -> list[dict[str, Any]]:
-    """Return messages in OpenAI's form. Calls with unreadable arguments keep their text."""
-    encoded: list[dict[str, Any]] = []
-    for message in messages:
-        converted = convert_to_openai_messages([message])
-        if isinstance(message, AIMessage) and message.invalid_tool_calls:
-            unreadable = [
-                {
-                    "type": "function",
-                    "id": call["id"],
-                    "function": {"name": call["name"], "arguments": call["args"] or ""},
-                }
-                for call in message.invalid_tool_calls
-            ]
-            converted[-1]["tool_calls"] = [*converted[-1].get("tool_calls", ()), *unreadable]
-        encoded += converted
-    return encoded
-
-
-def make_label_attributes(labels: TraceLabels) -> dict[str, AttributeValue]:
-    attributes: dict[str, AttributeValue | None] = {
-        Attribute.ENVIRONMENT: labels.environment,
-        Attribute.RELEASE: labels.release,
-        Attribute.TRACE_USER_ID: labels.user,
-        Attribute.TRACE_TAGS: labels.tags,
-    }
-    return {key: value for key, value in attributes.items() if value}
-
-
-def describe_detail(detail: OperationDetail) -> str:
+def _describe_detail(detail: OperationDetail) -> str:
     """Return the name of the saved, restored or forked place; of several branches their number."""
-    return detail.name or encode_json(detail.to_json())
+    return detail.name or _encode_json(detail.to_json())
 
 
-def describe_transition(operation: Operation) -> dict[str, object]:
+def _describe_transition(operation: Operation) -> dict[str, object]:
     """Return the heads before and after a change: of a restore the branch's, of a fork the branches' ids."""
     for change in operation.changes:
         for column in ("head_id", "branch_id"):
@@ -85,39 +110,19 @@ def describe_transition(operation: Operation) -> dict[str, object]:
     return {}
 
 
-def make_common_attributes(thread_id: str, trace_name: str, kind: str) -> dict[str, AttributeValue]:
-    return {
-        Attribute.TRACE_NAME: trace_name,
-        Attribute.TRACE_SESSION_ID: thread_id,
-        Attribute.OBSERVATION_TYPE: kind,
-    }
+def _make_kind(kind: str) -> dict[str, str]:
+    return {Attribute.OBSERVATION_TYPE: kind}
 
 
-def make_metadata(values: Mapping[str, object], of: str = "trace") -> dict[str, str]:
+def _make_metadata(values: Mapping[str, object], of: str = "observation") -> dict[str, str]:
     prefix = Attribute.TRACE_METADATA if of == "trace" else Attribute.OBSERVATION_METADATA
-    return {f"{prefix}.{key}": str(value) for key, value in values.items() if value is not None}
+    return {f"{prefix}.{key}": serde.sanitize_text(str(value)) for key, value in values.items() if value is not None}
 
 
-def make_level(level: str | None, message: str | None) -> dict[str, str]:
+def _make_level(level: str | None, message: str | None) -> dict[str, str]:
     attributes = {Attribute.OBSERVATION_LEVEL: level, Attribute.OBSERVATION_STATUS_MESSAGE: message}
-    return {key: value for key, value in attributes.items() if value}
+    return {key: serde.sanitize_text(value) for key, value in attributes.items() if value}
 
 
-def measure_message(message: BaseMessage) -> dict[str, Any]:
-    size: dict[str, Any] = {"role": message.type, "characters": len(message.text)}
-    if isinstance(message, AIMessage) and (calls := [*message.tool_calls, *message.invalid_tool_calls]):
-        size["tool_calls"] = [{"name": call["name"], "characters": len(encode_arguments(call["args"]))} for call in calls]
-    return size
-
-
-def encode_arguments(arguments: Any) -> str:
-    """Return a call's arguments as JSON. Unreadable ones are a text already."""
-    return serde.sanitize_text(arguments) if isinstance(arguments, str) else encode_json(arguments)
-
-
-def encode_json(value: object) -> str:
-    return serde.sanitize_text(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def format_time(nanoseconds: int) -> str:
-    return datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat()
+def _encode_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

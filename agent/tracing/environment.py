@@ -5,10 +5,10 @@ from collections.abc import MutableMapping
 
 # LangSmith reads both of the first, as switches for tracing and as the address of its gateway to models; FastAPI and the
 # parts of OpenTelemetry that carry traces to Langfuse read the next two; Anthropic's client puts whole messages into its
-# spans by the next; the clients of providers log whole requests by the others.
+# spans by the next; the clients of providers and of Langfuse log whole requests by the others.
 PREFIXES = (
     *("LANGSMITH_", "LANGCHAIN_", "OTEL_", "FASTAPI_OTEL_", "ANTHROPIC_OPEN_TELEMETRY_"),
-    *("OPENAI_LOG", "ANTHROPIC_LOG", "GROQ_LOG", "TOGETHER_LOG", "MISTRAL_DEBUG", "OPENROUTER_DEBUG"),
+    *("OPENAI_LOG", "ANTHROPIC_LOG", "GROQ_LOG", "TOGETHER_LOG", "MISTRAL_DEBUG", "OPENROUTER_DEBUG", "LANGFUSE_DEBUG"),
 )
 
 

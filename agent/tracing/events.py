@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
 
 from agent.time_travel.policy import TimeTravelEvent
 from checkpoints import MAIN, Branch, Checkpoint, Operation, OperationKind, RunState
-
-if TYPE_CHECKING:
-    from langchain_core.tools import BaseTool
 
 SYSTEM_PROMPT_NAME = "system"  # the name of the prompt that every request begins with
 JUDGE_PROMPT_NAME = "judge"  # the name of the judge's prompt
@@ -60,13 +57,25 @@ class RunBegun:
 
 
 @dataclass(frozen=True, slots=True)
+class TracedCall:
+    """A call of a model, or of a whole graph, that a service follows by LangChain's callbacks."""
+
+    run_id: str
+    model: str = ""  # its spec
+    messages: Sequence[AnyMessage] | None = None  # with words in place of files; None: those of the call
+    prompt: Prompt | None = None
+    agent: str = MAIN
+    work_id: str = ""
+    follow_up: str = ""  # the name of the trace that this call alone is; empty for a part of the run's
+    thread_id: str = ""  # of a follow-up
+
+
+@dataclass(frozen=True, slots=True)
 class ModelAnswered:
     """One call of the model. With an `error`, `answer` is the part that had arrived."""
 
     run_id: str
     model: str  # as it was requested; its spec where the answer has none
-    prompt: Prompt
-    messages: Sequence[AnyMessage]
     answer: AIMessage
     began_ns: int
     first_token_ns: int | None  # when the first token came
@@ -74,8 +83,6 @@ class ModelAnswered:
     error: str | None = None
     agent: str = MAIN
     work_id: str = ""  # of the sub-agent or branch (see `AgentFinished`); empty for the main agent
-    tools: Sequence[BaseTool] = ()  # that the model was offered
-    parameters: Mapping[str, str | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,7 @@ class Judged:
 
     thread_id: str
     call: ModelAnswered
+    prompt_name: ClassVar[str] = JUDGE_PROMPT_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,7 @@ class TitleAsked:
 
     thread_id: str
     call: ModelAnswered
+    prompt_name: ClassVar[str] = TITLE_PROMPT_NAME
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,47 +1,67 @@
-"""Langfuse: traces, scores and prompts. Only this module imports its package.
+"""Langfuse by its own client: traces, scores and prompts. Only this module and the one of its handler import the package.
 
-The module avoids Langfuse's client, which exists once per key in a process, starts threads and exit handlers
-that wait for the server, and reads the environment. The module uses its endpoints (`LangfuseAPI`) and its attribute names
-(spans.py).
+The client has a tracer provider of ours, sends spans on the thread of its own processor, and asks nothing in a turn: what
+waits for the server is done on one thread beside it.
 """
 
+import atexit
 import base64
+import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
 import httpx
-from langfuse import __version__ as langfuse_version
-from langfuse.api import LangfuseAPI, NotFoundError
+from langchain_core.callbacks import BaseCallbackHandler
+from langfuse import Langfuse
+from langfuse import LangfuseOtelSpanAttributes as Attribute
+from langfuse._client.resource_manager import LangfuseResourceManager
+from langfuse.api import NotFoundError
 from langfuse.api.core import RequestOptions
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.trace import format_trace_id
 from pydantic import SecretStr
 
 from agent.context.prices import Prices
-from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, RequestServed, TraceEvent, TraceLabels
+from agent.time_travel.policy import TimeTravelEvent
+from agent.tracing.attributes import EventDescriber
+from agent.tracing.events import (
+    SYSTEM_PROMPT_NAME,
+    AgentFinished,
+    Feedback,
+    Judged,
+    Prompt,
+    RunBegun,
+    RunEnded,
+    TitleAsked,
+    TracedCall,
+    TraceEvent,
+    TraceLabels,
+)
+from agent.tracing.langfuse_handler import CallHandler, mask_data, measure_data, name_trace
+from agent.tracing.opentelemetry import OpenTelemetryTracer
 from agent.tracing.sending import BackgroundWorker, WarningExporter, WarnOnce
 from agent.tracing.span_ids import derive_trace_id
-from agent.tracing.spans import SpanRecorder
+from agent.tracing.span_writer import Attributes, Step
+from checkpoints import Operation
 from checkpoints.values import limits, serde
 
-MAX_CLOSE_SECONDS = 1.0
 MAX_ANSWER_BYTES = 4_000_000  # of the longest prompt, with each of its characters escaped, and its fields
 MAX_PROMPT_AGE_SECONDS = 60.0  # how long a prompt is taken to be the newest, and an answer that failed to fail again
+MAX_REQUEST_SECONDS = 3
 NO_LABELS = TraceLabels()
-_ONE_TRY: RequestOptions = {"timeout_in_seconds": 3, "max_retries": 0}
+_ONE_TRY: RequestOptions = {"timeout_in_seconds": MAX_REQUEST_SECONDS, "max_retries": 0}
 _FAILURE_TEXT = "Langfuse does not take or give what it should (%s). Only traces, scores and prompts miss it."
 
 
-class LangfuseTracer:
-    """A tracer with two threads (see the protocol).
+class LangfuseTracer(OpenTelemetryTracer):
+    """A tracer for Langfuse, and for a collector if there is one (see the protocol).
 
-    One makes spans of the events and never waits for the server. The other exchanges prompts and scores with the server,
-    in order. Both are daemons: a call that hangs never delays the exit.
+    Its thread exchanges prompts and scores with the server, in order. A call that hangs never delays the exit.
     """
-
-    is_on = True
 
     def __init__(
         self,
@@ -53,59 +73,99 @@ class LangfuseTracer:
         mask: bool,
         labels: TraceLabels = NO_LABELS,
         prices: Prices | None = None,
+        endpoint: str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._host = host.rstrip("/")
-        self._label = prompt_label
-        self._warning = WarnOnce(_FAILURE_TEXT)
-        hooks = {"response": [_limit_answer]}
-        self._http = httpx.Client(headers={"Accept-Encoding": "identity"}, event_hooks=hooks)
-        self._api = LangfuseAPI(
-            base_url=self._host,
-            username=public_key,
-            password=secret_key.get_secret_value(),
-            x_langfuse_sdk_name="python",
-            x_langfuse_sdk_version=langfuse_version,
-            x_langfuse_public_key=public_key,
-            httpx_client=self._http,
-        )
-        self._environment = labels.environment
-        exporter = _make_exporter(self._host, public_key, secret_key, self._warning)
-        self._spans = SpanRecorder(exporter, mask=mask, labels=labels, prices=prices or {})
-        self._span_worker = BackgroundWorker("tracing", self._warning)
-        self._api_worker = BackgroundWorker("langfuse", self._warning)
+        super().__init__(endpoint, headers or {})
+        self._host, self._public_key, self._prompt_label = host.rstrip("/"), public_key, prompt_label
+        self._prices, self._environment = prices or {}, labels.environment
+        self._describer = EventDescriber(mask=mask)
+        self._langfuse_warning = WarnOnce(_FAILURE_TEXT)
+        self._traces = _TraceLabels(labels)
+        self._writer.provider.add_span_processor(self._traces)
+        self._client = self._open_client(secret_key)
+        self._worker = BackgroundWorker("langfuse", self._langfuse_warning)
         self._prompts: dict[str, Prompt] = {}
         self._project = ""
         self._requested_at: dict[str, float] = {}  # the time of the last request for each prompt
         self.link_run("")
         self.find_prompt(SYSTEM_PROMPT_NAME, "")
 
-    def record(self, event: TraceEvent) -> None:
-        if isinstance(event, Feedback):
-            self._api_worker.submit(partial(self._send_score, event))
-        elif not isinstance(event, RequestServed):
-            self._span_worker.submit(partial(self._spans.record, event))
+    def _open_client(self, secret_key: SecretStr) -> Langfuse:
+        """Return the client, the only one of its key in the process: an earlier one would send to an earlier provider."""
+        # By key. The client has no public way to begin anew with a key, or to end without waiting.
+        resources = LangfuseResourceManager._instances
+        resources.pop(self._public_key, None)
+        client = Langfuse(
+            public_key=self._public_key,
+            secret_key=secret_key.get_secret_value(),
+            base_url=self._host,
+            timeout=MAX_REQUEST_SECONDS,
+            httpx_client=_make_http_client(),
+            sample_rate=1.0,
+            mask=measure_data if self._describer.mask else mask_data,
+            should_export_span=lambda span: Attribute.OBSERVATION_TYPE in (span.attributes or {}),
+            tracer_provider=self._writer.provider,
+            span_exporter=_make_exporter(self._host, self._public_key, secret_key, self._langfuse_warning),
+            flush_interval=1.0,
+        )
+        # Its own messages hold addresses and answers. Its own end at the exit would wait for the server.
+        logging.getLogger("langfuse").setLevel(logging.CRITICAL)
+        atexit.unregister(resources[self._public_key].shutdown)
+        return client
+
+    def follow_call(self, call: TracedCall) -> Sequence[BaseCallbackHandler]:
+        if call.follow_up:
+            self._traces.begin(name_trace(call), call.thread_id, call.follow_up)
+        return [CallHandler(call, self._public_key, self._prices)]
 
     def find_prompt(self, name: str, builtin: str) -> Prompt:
         if self._is_due(f"prompt {name}"):
-            self._api_worker.submit(partial(self._fetch_prompt, name))
+            self._worker.submit(partial(self._fetch_prompt, name))
         return self._prompts.get(name) or Prompt(name, builtin)
 
     def link_run(self, run_id: str) -> str:
         if not self._project and self._is_due("project"):
-            self._api_worker.submit(self._find_project)
+            self._worker.submit(self._find_project)
         return self._project and f"{self._host}/project/{self._project}/traces/{derive_trace_id(run_id)}"
 
     def close(self) -> None:
         """Send the remaining data, within a second."""
-        end = time.monotonic() + MAX_CLOSE_SECONDS
-        for worker in (self._api_worker, self._span_worker):
-            worker.finish()
-        self._span_worker.join(end)
-        closing = Thread(target=self._spans.close, daemon=True)
-        closing.start()
-        closing.join(max(0.0, end - time.monotonic()))
-        if self._api_worker.join(end):
-            self._http.close()
+        self._worker.submit(self._client.shutdown)
+        self._worker.finish()
+        super().close()
+        self._worker.join(self._closed_by)
+
+    def _record(self, event: TraceEvent) -> None:
+        """Record an event in its trace, whose spans all have the names of the run from its beginning to its end."""
+        if isinstance(event, RunBegun):
+            is_named = event.title and not self._describer.mask
+            self._traces.begin(event.run_id, event.thread_id, serde.sanitize_text(event.title) if is_named else "run")
+        super()._record(event)
+        match event:
+            case RunEnded():
+                self._traces.end(event.run_id)
+            case Judged() | TitleAsked():
+                self._traces.end(f"{event.prompt_name}:{event.call.run_id}")
+            case TimeTravelEvent(run_id=run_id, timestamp_ns=at):
+                self._add_step(Step(run_id, str(event.kind), at, at, within=""), self._describe(event))
+            case Operation():
+                self._add_operation(event)
+            case Feedback():
+                self._worker.submit(partial(self._send_score, event))
+
+    def _describe(self, event: TraceEvent) -> Attributes:
+        return self._describer.describe(event)
+
+    def _name_agent(self, event: AgentFinished) -> str:
+        return event.agent if self._describer.mask or not event.title else f"{event.agent}: {event.title}"
+
+    def _add_operation(self, operation: Operation) -> None:
+        made_at, kind = round(operation.created_at.timestamp() * 1e9), str(operation.kind)
+        seed = f"{operation.thread_id}:{operation.version}"
+        self._traces.begin(seed, operation.thread_id, kind)
+        self._writer.start_root(seed, kind, made_at, self._describe(operation)).end(made_at)
+        self._traces.end(seed)
 
     def _is_due(self, key: str) -> bool:
         now = time.monotonic()
@@ -115,26 +175,35 @@ class LangfuseTracer:
         return True
 
     def _fetch_prompt(self, name: str) -> None:
-        """Return the operator's text, which is trusted like the built-in one, or else the built-in text."""
+        """Fetch the operator's text, which is trusted like the built-in one."""
         try:
-            prompt = self._api.prompts.get(quote(name, safe=""), label=self._label, request_options=_ONE_TRY)
+            prompt = self._client.get_prompt(
+                name,
+                label=self._prompt_label,
+                cache_ttl_seconds=0,
+                max_retries=0,
+                fetch_timeout_seconds=MAX_REQUEST_SECONDS,
+            )
         except NotFoundError:
             self._prompts.pop(name, None)
             return
         if len(prompt.prompt) > limits.MAX_PROMPT_CHARS:
             raise ValueError("the prompt is too long")
-        if prompt.type == "text" and prompt.prompt.strip():
+        if isinstance(prompt.prompt, str) and prompt.prompt.strip():
             self._prompts[name] = Prompt(name, serde.sanitize_text(prompt.prompt), limits.to_tokens(prompt.version))
 
     def _find_project(self) -> None:
-        self._project = quote(self._api.projects.get(request_options=_ONE_TRY).data[0].id, safe="")
+        self._project = quote(self._client.api.projects.get(request_options=_ONE_TRY).data[0].id, safe="")
 
     def _send_score(self, feedback: Feedback) -> None:
-        """Send one score a message, under an id of its own: a second opinion replaces the first."""
-        trace = derive_trace_id(feedback.run_id)
+        """Send one score a message, under an id of its own: a second opinion replaces the first.
+
+        The client's own queue of scores would overtake the withdrawal of one.
+        """
+        trace, scores = derive_trace_id(feedback.run_id), self._client.api.scores
         score_id = f"{trace}-{feedback.message_id}"
         if feedback.is_good is None:
-            self._api.scores.delete(score_id, request_options=_ONE_TRY)
+            scores.delete(score_id, request_options=_ONE_TRY)
             return
         score: Any = {  # as the client sends it: its own type of a request leaves out the metadata's shape
             "id": score_id,
@@ -146,7 +215,39 @@ class LangfuseTracer:
         }
         if self._environment:
             score["environment"] = self._environment
-        self._api.scores.create(request=[score], request_options=_ONE_TRY)
+        scores.create(request=[score], request_options=_ONE_TRY)
+
+
+class _TraceLabels(SpanProcessor):
+    """Gives every span, also of the client, the operator's labels, and the session and name of its trace."""
+
+    def __init__(self, labels: TraceLabels) -> None:
+        attributes = {
+            Attribute.ENVIRONMENT: labels.environment,
+            Attribute.RELEASE: labels.release,
+            Attribute.TRACE_USER_ID: labels.user,
+            Attribute.TRACE_TAGS: labels.tags,
+        }
+        self._labels: Attributes = {key: value for key, value in attributes.items() if value}
+        self._names: dict[str, Attributes] = {}  # of the traces under way, by their ids
+
+    def begin(self, seed: str, thread_id: str, name: str) -> None:
+        names = {Attribute.TRACE_SESSION_ID: thread_id, Attribute.TRACE_NAME: name}
+        self._names[derive_trace_id(seed)] = names
+
+    def end(self, seed: str) -> None:
+        self._names.pop(derive_trace_id(seed), None)
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        trace = format_trace_id(span.get_span_context().trace_id)
+        span.set_attributes({**self._labels, **self._names.get(trace, {})})
+
+    def on_end(self, span: ReadableSpan) -> None: ...
+
+
+def _make_http_client() -> httpx.Client:
+    hooks = {"response": [_limit_answer]}
+    return httpx.Client(headers={"Accept-Encoding": "identity"}, event_hooks=hooks, timeout=MAX_REQUEST_SECONDS)
 
 
 def _limit_answer(response: httpx.Response) -> None:
@@ -176,7 +277,7 @@ class _LimitedStream(httpx.SyncByteStream):
 
 
 def _make_exporter(host: str, public_key: str, secret_key: SecretStr, warning: WarnOnce) -> WarningExporter:
-    """Return an exporter that sends spans as Langfuse's own client does."""
+    """Return an exporter that sends spans as the client's own one does, and follows no redirect."""
     pair = f"{public_key}:{secret_key.get_secret_value()}"
     headers = {
         "Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}",

@@ -1,9 +1,14 @@
 """The protocol of a tracer. Its methods return at once and never fail; this file knows no tracing service."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from __future__ import annotations
 
-from agent.tracing.events import Prompt, TraceEvent
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from agent.tracing.events import Prompt, TracedCall, TraceEvent
+
+if TYPE_CHECKING:
+    from langchain_core.callbacks import BaseCallbackHandler
 
 
 class Tracer(Protocol):
@@ -13,6 +18,10 @@ class Tracer(Protocol):
     def is_on(self) -> bool: ...
 
     def record(self, event: TraceEvent) -> None: ...
+
+    def follow_call(self, call: TracedCall) -> Sequence[BaseCallbackHandler]:
+        """Return LangChain's handlers for a call that begins now."""
+        ...
 
     def find_prompt(self, name: str, builtin: str) -> Prompt:
         """Return the operator's text if it is known by now, else the built-in text."""
@@ -26,12 +35,15 @@ class Tracer(Protocol):
 
 
 class NoTracing:
-    """A tracer that drops every event."""
+    """A tracer that drops every event, and the base of those that do not."""
 
     is_on = False
 
     def record(self, event: TraceEvent) -> None:
         pass
+
+    def follow_call(self, call: TracedCall) -> Sequence[BaseCallbackHandler]:
+        return ()
 
     def find_prompt(self, name: str, builtin: str) -> Prompt:
         return Prompt(name, builtin)
@@ -44,26 +56,3 @@ class NoTracing:
 
 
 NO_TRACING: Tracer = NoTracing()
-
-
-@dataclass(frozen=True, slots=True)
-class TwoTracers:
-    """Two services that receive the same events. Prompts and links are those of the first."""
-
-    first: Tracer
-    second: Tracer
-    is_on = True
-
-    def record(self, event: TraceEvent) -> None:
-        self.first.record(event)
-        self.second.record(event)
-
-    def find_prompt(self, name: str, builtin: str) -> Prompt:
-        return self.first.find_prompt(name, builtin)
-
-    def link_run(self, run_id: str) -> str:
-        return self.first.link_run(run_id)
-
-    def close(self) -> None:
-        self.first.close()
-        self.second.close()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import time_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
 
@@ -20,13 +20,15 @@ from agent.tracing.events import (
     RunBegun,
     RunEnded,
     ToolCarriedOut,
+    TracedCall,
     TraceEvent,
 )
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Operation, RunState
 
 if TYPE_CHECKING:
-    from langchain_core.tools import BaseTool
+    from langchain_core.callbacks import BaseCallbackHandler
+    from langchain_core.runnables import Runnable, RunnableConfig
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +39,6 @@ class _PendingRequest:
 
     model: str
     messages: Sequence[AnyMessage]
-    tools: Sequence[BaseTool]
-    parameters: Mapping[str, str | float]
     began_ns: int
     first_token_ns: int | None = None
     text_pieces: list[str] = field(default_factory=list)
@@ -96,14 +96,19 @@ class RunTrace:
         if self._start_event is not None:
             self._record(self._start_event)
 
-    def on_request(
-        self,
-        model: str,
-        messages: Sequence[AnyMessage],
-        tools: Sequence[BaseTool] = (),
-        parameters: Mapping[str, str | float] | None = None,
-    ) -> None:
-        self._pending_request = _PendingRequest(model, messages, tools, parameters or {}, time_ns())
+    def on_request(self, model: str, messages: Sequence[AnyMessage]) -> None:
+        self._pending_request = _PendingRequest(model, messages, time_ns())
+
+    def follow_model(self, model: Runnable[Any, Any], spec: str) -> Runnable[Any, Any]:
+        """Return the model with the handlers of the tracer for the request that is pending."""
+        messages = self._pending_request.messages if self._pending_request is not None else None
+        call = TracedCall(self._run_id, spec, messages, self._prompt, self._agent, self._work_id)
+        return follow_model(model, self._tracer, call)
+
+    def build_graph_config(self) -> RunnableConfig:
+        """Return the config, with the handlers of the tracer, of a graph that answers in place of the built-in agent."""
+        handlers = _list_handlers(self._tracer, TracedCall(self._run_id))
+        return {"callbacks": [*handlers]} if handlers else {}
 
     def on_token(self, text: str) -> None:
         """Note that more of the answer has arrived: text, or a part of a tool call."""
@@ -118,8 +123,6 @@ class RunTrace:
         event = ModelAnswered(
             run_id=self._run_id,
             model=request.model,
-            prompt=self._prompt,
-            messages=request.messages,
             answer=answer,
             began_ns=request.began_ns,
             first_token_ns=request.first_token_ns,
@@ -127,8 +130,6 @@ class RunTrace:
             error=error,
             agent=self._agent,
             work_id=self._work_id,
-            tools=request.tools,
-            parameters=request.parameters,
         )
         self._record(event)
 
@@ -211,6 +212,21 @@ def record_safely(tracer: Tracer, event: TraceEvent) -> None:
         tracer.record(event)
     except Exception:  # noqa: BLE001  (a tracer is foreign code, and its failure must not end a run)
         _log.exception("a tracer failed")
+
+
+def follow_model(model: Runnable[Any, Any], tracer: Tracer, call: TracedCall) -> Runnable[Any, Any]:
+    """Return a model with the handlers of a tracer for one call; the model itself without any."""
+    if not (handlers := _list_handlers(tracer, call)):
+        return model
+    return model.with_config(callbacks=handlers, run_name=call.follow_up or "answer", metadata={"agent": call.agent})
+
+
+def _list_handlers(tracer: Tracer, call: TracedCall) -> list[BaseCallbackHandler]:
+    try:
+        return [*tracer.follow_call(call)]
+    except Exception:  # noqa: BLE001  (as above)
+        _log.exception("a tracer failed")
+        return []
 
 
 def make_null_trace() -> RunTrace:

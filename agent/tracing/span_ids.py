@@ -1,6 +1,7 @@
 """The ids of traces and spans: derived from runs and steps, so that nothing has to be stored to find them."""
 
 from hashlib import sha256
+from threading import local
 
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
@@ -14,19 +15,25 @@ def derive_trace_id(seed: str) -> str:
 
 
 def derive_span_id(run_id: str, step_id: str) -> int:
-    """Return the id of a step's span; it is derived, so the steps below it can name it before it has ended."""
+    """Return the id of a step's span, of the run's with an empty step.
+
+    It is derived, so the steps below it can name it before it has ended.
+    """
     return int.from_bytes(sha256(f"{run_id}:{step_id}".encode()).digest()[:8]) or 1
 
 
 class SeededIds(RandomIdGenerator):
-    """A generator of ids that gives the next trace a chosen id, and the next span as well where one is chosen."""
+    """A generator of ids that gives the next span of the thread chosen ids."""
 
-    next_trace = ""
-    next_span = 0
+    def __init__(self) -> None:
+        self._chosen = local()
+
+    def choose(self, *, trace: str = "", span: int = 0) -> None:
+        self._chosen.trace, self._chosen.span = int(trace or "0", 16), span
 
     def generate_trace_id(self) -> int:
-        return int(self.next_trace, 16)
+        return getattr(self._chosen, "trace", 0) or super().generate_trace_id()
 
     def generate_span_id(self) -> int:
-        chosen, self.next_span = self.next_span, 0
+        chosen, self._chosen.span = getattr(self._chosen, "span", 0), 0
         return chosen or super().generate_span_id()

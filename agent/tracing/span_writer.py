@@ -5,11 +5,11 @@ It uses no global provider, no instrumentation and no context of another tracer.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import (
     NonRecordingSpan,
@@ -25,10 +25,9 @@ from opentelemetry.util.types import AttributeValue
 
 from agent.tracing.span_ids import SeededIds, derive_span_id, derive_trace_id
 
-EXPORT_INTERVAL_SECONDS = 1.0
 FAILED = Status(StatusCode.ERROR)
 
-SpanAttributes = Mapping[str, AttributeValue]
+Attributes = Mapping[str, AttributeValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,43 +43,46 @@ class Step:
     is_failed: bool = False
 
 
-class SpanWriter:
-    """The spans of one exporter, for one thread alone."""
+class _Provider(TracerProvider):
+    """A provider that knows its processors: its own end waits for one after the other."""
 
-    def __init__(self, exporter: SpanExporter) -> None:
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.processors: list[SpanProcessor] = []
+
+    def add_span_processor(self, span_processor: SpanProcessor) -> None:
+        self.processors.append(span_processor)
+        super().add_span_processor(span_processor)
+
+
+class SpanWriter:
+    """The spans of Waymark itself, for every processor of its provider."""
+
+    def __init__(self) -> None:
         self._ids = SeededIds()
-        self._provider = TracerProvider(
+        self.provider = _Provider(
             sampler=ALWAYS_ON,
             resource=Resource({"service.name": "waymark"}),
             shutdown_on_exit=False,  # it would wait half a minute for a server that hangs
             id_generator=self._ids,
         )
-        self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=EXPORT_INTERVAL_SECONDS * 1000))
-        self._tracer = self._provider.get_tracer("waymark")
-
-    def close(self) -> None:
-        """Send the remaining spans. The server determines how long it takes."""
-        self._provider.shutdown()
+        self._tracer = self.provider.get_tracer("waymark")
 
     def start_root(
-        self, seed: str, name: str, timestamp_ns: int, attributes: SpanAttributes, kind: SpanKind = SpanKind.INTERNAL
+        self, seed: str, name: str, began_ns: int, attributes: Attributes, kind: SpanKind = SpanKind.INTERNAL
     ) -> Span:
         """Start the first span of the trace that the seed determines."""
-        self._ids.next_trace = derive_trace_id(seed)
-        return self._tracer.start_span(name, context=Context(), kind=kind, start_time=timestamp_ns, attributes=attributes)
+        self._ids.choose(trace=derive_trace_id(seed), span=derive_span_id(seed, ""))
+        return self._tracer.start_span(name, Context(), kind, attributes, start_time=began_ns)
 
-    def add_moment(self, parent: Span, name: str, timestamp_ns: int, attributes: SpanAttributes) -> None:
-        """Add a span without a length below another."""
-        context = set_span_in_context(parent, Context())
-        self._tracer.start_span(name, context=context, start_time=timestamp_ns, attributes=attributes).end(timestamp_ns)
+    def add_step(self, step: Step, attributes: Attributes, kind: SpanKind = SpanKind.INTERNAL) -> None:
+        """Add a step below the one that it is within, or below its run.
 
-    def add_step(self, run: Span, step: Step, attributes: SpanAttributes, kind: SpanKind = SpanKind.INTERNAL) -> None:
-        """Add a step below the step that it is within, or below its run."""
-        parent = run
-        if step.within:  # its own span does not exist yet: it is made when that step has ended
-            place = run.get_span_context().trace_id, derive_span_id(step.run_id, step.within)
-            parent = NonRecordingSpan(SpanContext(*place, is_remote=False, trace_flags=TraceFlags(1)))
-        self._ids.next_span = derive_span_id(step.run_id, step.id) if step.id else 0
+        The span of that one does not exist yet: it is made when it has ended.
+        """
+        place = int(derive_trace_id(step.run_id), 16), derive_span_id(step.run_id, step.within)
+        parent = NonRecordingSpan(SpanContext(*place, is_remote=False, trace_flags=TraceFlags(1)))
+        self._ids.choose(span=derive_span_id(step.run_id, step.id) if step.id else 0)
         context = set_span_in_context(parent, Context())
         span = self._tracer.start_span(step.name, context, kind, attributes, start_time=step.began_ns)
         if step.is_failed:

@@ -46,7 +46,9 @@ class Span:
     def __getitem__(self, key: str) -> str | int | list[Any] | None:
         """An attribute of the observation, of its trace, or one without either."""
         names = (f"observation.{key}", f"trace.{key}", key)
-        return next((self.attributes[name] for name in names if name in self.attributes), None)
+        value = next((self.attributes[name] for name in names if name in self.attributes), None)
+        is_encoded = key.startswith("metadata.") and isinstance(value, str) and value.startswith('"')  # by the client
+        return str(json.loads(str(value))) if is_encoded else value
 
     def tree(self, indent: int = 0) -> str:
         lines = [f"{'  ' * indent}{self['type']} {self.name}", *(child.tree(indent + 1) for child in self.children)]
@@ -73,7 +75,8 @@ class FakeLangfuse(FakeServer):
         for span in sorted(spans.values(), key=lambda each: each.began):
             if span.parent in spans:
                 spans[span.parent].children.append(span)
-        roots = [span for span in spans.values() if not span.parent and session in (None, span["session.id"])]
+        is_root = {span.id: not span.parent or bool(span["internal.as_root"]) for span in spans.values()}
+        roots = [span for span in spans.values() if is_root[span.id] and session in (None, span["session.id"])]
         return sorted(roots, key=lambda each: each.began)
 
     def read(self, request: Request, raw: bytes) -> JSON:

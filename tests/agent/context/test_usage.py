@@ -18,7 +18,6 @@ from agent.context.request import build_request
 from agent.context.usage import combine_usage, readable_usage
 from agent.context.window import Window
 from agent.graph.answer import TOO_DEEP
-from agent.tracing.attributes import count_token_kinds as traced
 from checkpoints import Caller, Database, NewMessage, Store
 from checkpoints.values import limits, serde
 from components.routes import growth
@@ -85,7 +84,7 @@ def test_an_answer_keeps_its_text_and_a_usage_that_can_be_stored(told: Any) -> N
 
 
 @given_examples(20, 100, usages)
-def test_a_stored_answer_with_any_usage_is_shown_measured_plotted_priced_and_traced(told: Any) -> None:
+def test_a_stored_answer_with_any_usage_is_shown_measured_plotted_and_priced(told: Any) -> None:
     database = Database.in_memory()
     store = Store(database)
     thread_id = store.create_thread().id
@@ -103,7 +102,6 @@ def test_a_stored_answer_with_any_usage_is_shown_measured_plotted_priced_and_tra
         growth.measure_growth(store, build_inputs(store), thread_id),
         read_usage(path[-1], {"demo": ModelPrice(1.0, 1.0)}),
         window.fit_to_window(build_request("Be good.", path), 1_000).tokens,
-        traced(path[-1].langchain),  # type: ignore[arg-type]
     ]
     orjson.dumps(shown)  # as Dash writes it: it refuses what has more than 64 bits
     store.save(thread_id, tokens=found.tokens)

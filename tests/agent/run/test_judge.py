@@ -209,8 +209,10 @@ def test_the_call_is_told_as_a_generation_of_its_own_with_the_operators_prompt()
         run = await chat.say("How much is it?")
         await judged(chat)
         told = listener.last(Judged)
-        assert (told.thread_id, told.call.run_id, told.call.prompt.version) == (chat.thread_id, run.id, 3)
-        assert told.call.messages[0].text == "Judge like a pirate."
+        [followed] = [call for call in listener.followed if call.follow_up == "judge"]
+        assert (told.thread_id, told.call.run_id) == (followed.thread_id, followed.run_id) == (chat.thread_id, run.id)
+        assert followed.prompt == Prompt("judge", "Judge like a pirate.", 3)
+        assert followed.messages[0].text == "Judge like a pirate."
         assert json.loads(told.call.answer.text)["suggested_name"] == "The sum"
         assert told.call.began_ns < told.call.ended_ns
         assert told.call.error is None

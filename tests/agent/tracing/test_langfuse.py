@@ -11,12 +11,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from langchain_core.messages import AIMessage
 from opentelemetry import trace
 from pydantic import SecretStr
 
 from agent.context.prompts import SYSTEM_PROMPT
-from agent.tracing.attributes import count_token_kinds
 from agent.tracing.events import Feedback, Prompt, RunBegun
 from agent.tracing.langfuse import MAX_ANSWER_BYTES, LangfuseTracer
 from agent.tracing.run_trace import RunTrace
@@ -140,9 +138,10 @@ def test_each_step_has_its_input_output_and_times(open_traces: Told) -> None:
 def test_no_key_and_no_cookie_is_ever_sent(open_traces: Told, masked_traces: Told) -> None:
     for told in (open_traces, masked_traces):
         assert told.cookies
-        for secret in (SECRET, PUBLIC, MODEL_KEY, SEARCH_KEY, *told.cookies):
+        for secret in (SECRET, MODEL_KEY, SEARCH_KEY, *told.cookies):
             assert secret.encode() not in told.everything
             assert secret not in told.log
+        assert PUBLIC not in told.log
 
 
 @pytest.mark.slow
@@ -153,15 +152,7 @@ def test_with_the_mask_only_sizes_are_sent(open_traces: Told, masked_traces: Tol
     run = masked_traces.traces[0]
     assert run["input"] == f"({len(QUESTION)} characters)"
     assert [trace.tree() for trace in masked_traces.traces][1:] == [trace.tree() for trace in open_traces.traces][1:]
-    sizes = json.loads(str(run.children[-1]["input"]))
-    assert {"role": "human", "characters": len(f"[msg_0] {QUESTION}")} in sizes
-
-
-def test_tokens_are_counted_in_one_place_each() -> None:
-    details = {"input_token_details": {"cache_read": 40}, "output_token_details": {"reasoning": 5}}
-    answer = AIMessage("", usage_metadata={"input_tokens": 100, "output_tokens": 20, "total_tokens": 120, **details})  # type: ignore[typeddict-item]
-    parts = {"input": 60, "input_cache_read": 40, "output": 15, "output_reasoning": 5}
-    assert count_token_kinds(answer) == {**parts, "total": 120}
+    assert str(run.children[-1]["input"]).endswith(" characters)")
 
 
 def test_a_thumb_is_a_score_on_the_trace_of_its_run_and_can_be_turned_and_taken_back(
@@ -278,7 +269,6 @@ def test_a_text_that_was_cut_in_mid_character_loses_no_trace(fake: FakeLangfuse)
     run = fake.traces()[0]
     assert run.trace == derive_trace_id("run")
     assert (run["output"], run["metadata.state"], run["level"]) == ("half: \ufffd", "stopped", "WARNING")
-    assert (run.children[0]["model.name"], run.children[0]["level"]) == ("some-model", "ERROR")
 
 
 def test_moves_of_the_agent_and_forks_are_events_that_say_from_where_to_where(fake: FakeLangfuse) -> None:

@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 from langfuse import Langfuse
+from pydantic import SecretStr
 
 from agent.tools.calculator import calculator
+from agent.tracing.langfuse import LangfuseTracer
 from agent.tracing.opentelemetry import OpenTelemetryTracer
-from agent.tracing.protocol import NO_TRACING, TwoTracers
+from agent.tracing.protocol import NO_TRACING
 from agent.tracing.span_ids import derive_trace_id
 from config import Settings, SettingsError, load_settings
 from startup.factory import build_tracer
 from tests.agent.cast import Cast, agent, ask
 from tests.agent.running import model_at, raising, running, tool
-from tests.fakes.langfuse import Span
+from tests.fakes.langfuse import FakeLangfuse, Span
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 from tests.fakes.otlp import FakeCollector
 
@@ -99,15 +101,35 @@ def test_the_settings_name_a_collector_and_its_headers(tmp_path: Path) -> None:
         load_settings(dotenv=env)
 
 
-def test_two_services_receive_the_same_events(collector: FakeCollector) -> None:
-    tracers = [OpenTelemetryTracer(collector.origin, {}) for _ in range(2)]
+def test_a_collector_beside_langfuse_receives_no_text(collector: FakeCollector) -> None:
+    calls = Calls((Call("calculator", {"expression": ARGUMENT}), Call("goto", {"position": "msg_0", "message": REASON})))
 
     async def whole(fake: FakeOpenAI) -> None:
-        both = TwoTracers(*tracers)
-        async with model_at(fake) as model, running(model, tracer=both) as chat:
+        both = LangfuseTracer(
+            public_key="pk",
+            secret_key=SecretStr("sk"),
+            host=langfuse.origin,
+            prompt_label="production",
+            mask=False,
+            endpoint=collector.origin,
+        )
+        async with model_at(fake) as model, running(model, [calculator], tracer=both, time_travel="allow") as chat:
             await chat.say(QUESTION)
+            both.record(chat.store.fork(chat.thread_id, chat.path()[0].id, name=ARGUMENT).operation)
         both.close()
 
-    with scripted(Say(ANSWER)) as fake:
+    with FakeLangfuse() as langfuse, scripted(calls, Say(ANSWER)) as fake:
         asyncio.run(whole(fake))
-    assert sorted(span.name for span in collector.spans) == ["chat", "chat", "run", "run"]
+        told = b"".join(langfuse.received)
+        assert [text for text in (QUESTION, ANSWER, ARGUMENT, REASON) if text.encode() not in told] == []
+        run = next(trace for trace in langfuse.traces() if trace.name == "run")
+        assert run.tree().splitlines() == [
+            "agent run",
+            "  generation answer",
+            "  tool calculator",
+            "  event goto",
+            "  generation answer",
+        ]
+    assert sorted(span.name for span in collector.spans) == ["chat", "chat", "run", "tool"]
+    assert {span.trace for span in collector.spans} == {run.trace}
+    assert [text for text in (QUESTION, ANSWER, ARGUMENT, RESULT, REASON) if text.encode() in collector.received] == []

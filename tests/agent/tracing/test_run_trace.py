@@ -1,15 +1,16 @@
 """What a run tells a tracer: each step with its times, however the run ends, and where in the thread it began."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 
 import agent.preparation.preparation
 from agent.demo.model import DemoChatModel
 from agent.tools.calculator import calculator
-from agent.tracing.events import ModelAnswered, Prompt, RunBegun, RunEnded, ToolCarriedOut, TraceEvent
+from agent.tracing.events import ModelAnswered, Prompt, RunBegun, RunEnded, ToolCarriedOut, TracedCall, TraceEvent
 from checkpoints import Caller, RunState
 from tests.agent.running import Running, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
@@ -22,10 +23,15 @@ class Listener:
 
     def __init__(self) -> None:
         self.told: list[TraceEvent] = []
+        self.followed: list[TracedCall] = []
         self.prompts: dict[str, Prompt] = {}
 
     def record(self, event: TraceEvent) -> None:
         self.told.append(event)
+
+    def follow_call(self, call: TracedCall) -> Sequence[BaseCallbackHandler]:
+        self.followed.append(call)
+        return ()
 
     def find_prompt(self, name: str, builtin: str) -> Prompt:
         return self.prompts.get(name, Prompt(name, builtin))
@@ -161,7 +167,7 @@ def test_the_operators_prompt_is_what_the_model_is_told_and_what_is_said_of_the_
         listener.prompts["system"] = Prompt("system", "Answer like a pirate.", 7)
         await chat.say("hello")
         assert fake.requests[-1]["messages"][0] == {"role": "system", "content": "Answer like a pirate."}
-        assert listener.last(ModelAnswered).prompt.version == 7
+        assert [call.prompt.version for call in listener.followed if call.prompt] == [7]
 
     play(story)
 

@@ -97,8 +97,7 @@ def test_a_generation_of_a_priced_model_tells_its_cost() -> None:
     [run], _ = record(model)
     usage, costs = (json.loads(str(run.children[0][name])) for name in ("usage_details", "cost_details"))
     usd = {"input": 2.0, "input_cache_read": 0.5, "output": 8.0, "output_reasoning": 8.0}
-    assert costs == {kind: usage[kind] * price / 1e6 for kind, price in usd.items()} | {"total": costs["total"]}
-    assert costs["total"] == sum(cost for kind, cost in costs.items() if kind != "total")
+    assert costs == {"total": sum(usage[kind] * price / 1e6 for kind, price in usd.items())}
 
 
 def test_a_summary_tells_its_cost_and_parameters() -> None:
@@ -150,8 +149,8 @@ def test_a_branch_that_fails_says_why() -> None:
     model = scripted(Call("fork", {"prompts": ["Try tea"]}), Fault("status", status=401), Say("Too bad."))
     [run], _ = record(model, time_travel="allow")
     branch = named(run, "branch 1: Try tea")
-    assert branch["level"] == "ERROR"
-    assert branch["status_message"] == branch.children[0]["status_message"]
+    assert (branch["level"], branch.children[0]["level"]) == ("ERROR", "ERROR")
+    assert str(branch["status_message"]).startswith("The model provider refused the API key")
 
 
 def test_a_call_that_waits_for_a_person_is_no_error() -> None:
@@ -172,10 +171,8 @@ def test_a_refused_move_has_a_span_with_the_reason() -> None:
 
 def test_a_call_with_unreadable_arguments_has_a_span_and_its_text_is_kept() -> None:
     [run], _ = record(scripted(Call("calculator", '{"expression": '), Say("Well.")))
-    refused, generation = named(run, "calculator"), run.children[0]
+    refused = named(run, "calculator")
     assert (refused["input"], refused["level"]) == ('{"expression": ', "ERROR")
-    call = json.loads(str(generation["output"]))[0]["tool_calls"][0]
-    assert call["function"] == {"name": "calculator", "arguments": '{"expression": '}
 
 
 def test_with_the_mask_nothing_of_this_holds_a_text() -> None:
@@ -191,8 +188,7 @@ def test_with_the_mask_nothing_of_this_holds_a_text() -> None:
         scripted(broken, fork, Say("Leaves."), Say("Well.")), [b"secret", b"msg_99", b"tea", b"Leaves"], time_travel="allow"
     )
     assert named(run, "branch 1")["output"] == "(7 characters)"
-    tools = [each for each in json.loads(str(run.children[0]["input"])) if each["role"] == "tool"]
-    assert tools[0].keys() == {"role", "name", "characters"}
+    assert str(run.children[0]["input"]).endswith(" characters)")
 
 
 def test_the_trace_of_a_run_is_the_one_that_its_id_leads_to() -> None:
