@@ -122,7 +122,18 @@ class GraphDriver:
             answers=turn.answers,
             begins_anew=turn.is_after_move,
         )
-        work = GraphRun(user_graph, self.savers, saver, turn.request, self.blocking, reporter, travel, delegated, run.id)
+        work = GraphRun(
+            user_graph=user_graph,
+            savers=self.savers,
+            saver=saver,
+            request=turn.request,
+            blocking=self.blocking,
+            reporter=reporter,
+            travel=travel,
+            delegated=delegated,
+            run_id=run.id,
+            traced=prepared.trace.build_graph_config(),
+        )
         try:
             result = await _run_work(user_graph, work.answer)
         finally:

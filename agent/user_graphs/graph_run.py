@@ -93,10 +93,11 @@ class GraphRun:
     travel: GraphTravel
     delegated: DelegatedWork
     run_id: str
+    traced: RunnableConfig  # the handlers of the tracer
 
     async def answer(self) -> GraphResult:
         place = {"thread_id": self.travel.thread_id, TRAVEL_KEY: self.travel}
-        config: RunnableConfig = {"configurable": place, "metadata": {"run_id": self.run_id}}
+        config: RunnableConfig = {**self.traced, "configurable": place, "metadata": {"run_id": self.run_id}}
         missing: list[str] = []
         try:
             async with self.user_graph.open_graph(config) as made:
