@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from uuid import UUID
 
@@ -11,12 +11,14 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langfuse import propagate_attributes
 from langfuse.langchain import CallbackHandler
+from langfuse.types import TraceContext
 from langgraph.errors import GraphBubbleUp
-from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
+from opentelemetry.context import attach, detach
 
 from agent.context.prices import Prices, count_usage
 from agent.tracing.events import TracedCall
-from agent.tracing.span_ids import derive_span_id, derive_trace_id
+from agent.tracing.span_ids import derive_trace_id
+from agent.tracing.span_writer import make_step_context
 from checkpoints.values import serde
 from checkpoints.values.answer_spec import read_spec
 
@@ -28,12 +30,10 @@ class CallHandler(CallbackHandler):
     """The handler of one call: below its step of the run, or, of a follow-up, as a trace of its own."""
 
     def __init__(self, call: TracedCall, public_key: str, prices: Prices) -> None:
-        trace_id = derive_trace_id(name_trace(call))
-        super().__init__(public_key=public_key, trace_context={"trace_id": trace_id} if call.follow_up else None)
+        own_trace: TraceContext = {"trace_id": derive_trace_id(name_trace(call))}
+        super().__init__(public_key=public_key, trace_context=own_trace if call.follow_up else None)
         self._call = call
         self._prices = prices
-        step = int(trace_id, 16), derive_span_id(call.run_id, call.work_id)
-        self._step = NonRecordingSpan(SpanContext(*step, is_remote=False, trace_flags=TraceFlags(1)))
 
     def on_chain_start(self, *given: Any, **about: Any) -> Any:
         with self._below_step():
@@ -47,9 +47,17 @@ class CallHandler(CallbackHandler):
         with self._below_step(), link:
             super().on_chat_model_start(serialized, messages if shown is None else [list(shown)], **about)
 
-    def _below_step(self) -> AbstractContextManager[Any]:
+    @contextmanager
+    def _below_step(self) -> Iterator[None]:
         """Make the step of the run the parent. With a trace context, the client would call each span its trace's first."""
-        return nullcontext() if self._call.follow_up else use_span(self._step)
+        if self._call.follow_up:
+            yield
+            return
+        token = attach(make_step_context(self._call.run_id, self._call.work_id))
+        try:
+            yield
+        finally:
+            detach(token)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **about: Any) -> Any:
         """Add what only the operator's prices and the provider's reason say."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from opentelemetry.baggage import set_baggage
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
@@ -43,6 +44,14 @@ class Step:
     is_failed: bool = False
 
 
+def make_step_context(run_id: str, step_id: str) -> Context:
+    """Return the context of what is below a step, or below its run. The step's span is made later, when it has ended."""
+    trace_id = derive_trace_id(run_id)
+    place = SpanContext(int(trace_id, 16), derive_span_id(run_id, step_id), is_remote=False, trace_flags=TraceFlags(1))
+    # Without the baggage, Langfuse's client would take what is below a span that it has not seen for a root.
+    return set_baggage("langfuse_trace_id", trace_id, set_span_in_context(NonRecordingSpan(place), Context()))
+
+
 class _Provider(TracerProvider):
     """A provider that knows its processors: its own end waits for one after the other."""
 
@@ -76,14 +85,9 @@ class SpanWriter:
         return self._tracer.start_span(name, Context(), kind, attributes, start_time=began_ns)
 
     def add_step(self, step: Step, attributes: Attributes, kind: SpanKind = SpanKind.INTERNAL) -> None:
-        """Add a step below the one that it is within, or below its run.
-
-        The span of that one does not exist yet: it is made when it has ended.
-        """
-        place = int(derive_trace_id(step.run_id), 16), derive_span_id(step.run_id, step.within)
-        parent = NonRecordingSpan(SpanContext(*place, is_remote=False, trace_flags=TraceFlags(1)))
+        """Add a step below the one that it is within, or below its run."""
+        context = make_step_context(step.run_id, step.within)
         self._ids.choose(span=derive_span_id(step.run_id, step.id) if step.id else 0)
-        context = set_span_in_context(parent, Context())
         span = self._tracer.start_span(step.name, context, kind, attributes, start_time=step.began_ns)
         if step.is_failed:
             span.set_status(FAILED)

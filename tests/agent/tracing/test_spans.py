@@ -136,6 +136,7 @@ def test_the_steps_of_a_sub_agent_lie_below_its_call() -> None:
         "  generation answer",
     ]
     assert named(run, "ann")["output"] == "Two."
+    assert [span.name for span in flat(run) if span["internal.is_app_root"]] == ["run"]
 
 
 def test_the_branches_of_a_fork_are_named_and_lie_below_it() -> None:
