@@ -80,11 +80,11 @@ class LangfuseTracer(OpenTelemetryTracer):
         self._host, self._public_key, self._prompt_label = host.rstrip("/"), public_key, prompt_label
         self._prices, self._environment = prices or {}, labels.environment
         self._describer = EventDescriber(mask=mask)
-        self._langfuse_warning = WarnOnce(_FAILURE_TEXT)
+        self._warning = WarnOnce(_FAILURE_TEXT)
         self._traces = _TraceLabels(labels)
         self._writer.provider.add_span_processor(self._traces)
         self._client = self._open_client(secret_key)
-        self._worker = BackgroundWorker("langfuse", self._langfuse_warning)
+        self._worker = BackgroundWorker("langfuse", self._warning)
         self._prompts: dict[str, Prompt] = {}
         self._project = ""
         self._requested_at: dict[str, float] = {}  # the time of the last request for each prompt
@@ -106,7 +106,7 @@ class LangfuseTracer(OpenTelemetryTracer):
             mask=measure_data if self._describer.mask else mask_data,
             should_export_span=lambda span: Attribute.OBSERVATION_TYPE in (span.attributes or {}),
             tracer_provider=self._writer.provider,
-            span_exporter=_make_exporter(self._host, self._public_key, secret_key, self._langfuse_warning),
+            span_exporter=_make_exporter(self._host, self._public_key, secret_key, self._warning),
             flush_interval=1.0,
         )
         # Its own messages hold addresses and answers. Its own end at the exit would wait for the server.
