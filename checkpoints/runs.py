@@ -17,7 +17,7 @@ from .changes.preconditions import check_caller
 from .changes.repeated_requests import choose_thread_id, find_begun_run, refuse_taken_ids
 from .changes.run_changes import make_partial_messages
 from .changes.transaction import Transaction
-from .rows import candidate_rows, file_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows, usage_rows
+from .rows import candidate_rows, file_rows, message_rows, operation_rows, run_rows, thread_rows, usage_rows
 from .rows.run_rows import RunEnd
 from .storage import schema
 from .storage.database import retry_contended
@@ -82,7 +82,7 @@ class Runs:
     def get_rerun(self, step: RerunStep) -> Rerun:
         """Return the rerun that a run belongs to."""
         with self._store.database.begin_read() as connection:
-            return rerun_rows.select_rerun(connection, step.rerun_id)
+            return run_rows.select_rerun(connection, step.rerun_id)
 
     def list_candidates(self, run_id: str) -> list[Candidate]:
         """Return the answers of a run that asked several models; none of any other run."""
@@ -192,7 +192,7 @@ class Runs:
             loaded = thread_rows.load_thread(connection, rerun.thread_id)
             check_caller(connection, loaded, caller, while_running=False)
             self._check_limits(connection, loaded.thread.owner)
-            rerun_rows.insert_rerun(connection, rerun)
+            run_rows.insert_rerun(connection, rerun)
             kind: dict[str, Any] = {"rerun": RerunStep(rerun.id, 1), **self._choose_worker(handover)}
             run = self._insert_run(connection, rerun.thread_id, run_id, **kind)
             change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))

@@ -5,8 +5,9 @@ the browser has begun the page, and that takes longer than the reading. So the r
 result waits for that request.
 """
 
-from collections.abc import Callable
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, Request
@@ -15,7 +16,6 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checkpoints import NOBODY, StoreUnavailableError, TakesTooLongError, get_acting_owner
-from components.early_reads import EarlyReads
 from components.page_state import Ids, PageLocation, parse_thread_id
 from components.people import PERSON_HEADER, name_for_owner
 from components.properties import Properties
@@ -23,9 +23,45 @@ from components.replies import to_json
 from components.services import Services
 from words import get_language
 
+T = TypeVar("T")
+
+MAX_EARLY_SECONDS = 5.0  # that a result waits: what it shows must not be old
+MAX_EARLY_READS = 32  # at once: more requests read for themselves
 LAYOUT_PATH = "/_dash-layout"
 BuildLayout = Callable[[], Any]  # as plain values, in the language of the request; it is not to be changed
 ReadPanels = Callable[[Services, PageLocation], Properties]
+
+
+class EarlyReads(Generic[T]):
+    """Reads by key. Each result is for one request."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[T]] = {}
+        self._running: set[str] = set()
+
+    def begin(self, key: str, read: Callable[[], Awaitable[T]]) -> None:
+        """Begin a read in place of an earlier one. While that is not over, none begins: asking often costs no more."""
+        self._tasks.pop(key, None)
+        if key in self._running or len(self._tasks) >= MAX_EARLY_READS:
+            return
+        self._running.add(key)
+        task = self._tasks[key] = asyncio.create_task(self._run(key, read))
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())  # perhaps nobody awaits it
+        asyncio.get_running_loop().call_later(MAX_EARLY_SECONDS, self._drop, key, task)
+
+    def take(self, key: str) -> asyncio.Task[T] | None:
+        """Return the read of a key, begun or over; None without one."""
+        return self._tasks.pop(key, None)
+
+    async def _run(self, key: str, read: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await read()
+        finally:
+            self._running.discard(key)
+
+    def _drop(self, key: str, task: asyncio.Task[T]) -> None:
+        if self._tasks.get(key) is task:
+            del self._tasks[key]
 
 
 class FirstLayouts:

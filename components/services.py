@@ -1,7 +1,8 @@
 """The services of callbacks: the store and the runner, behind calls that do not block the server."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -26,7 +27,6 @@ from components.broadcasts import Broadcasts
 from components.list_broadcast import ListBroadcast
 from components.model_connector import ModelConnector
 from components.people import name_for_owner
-from components.search_indexing import SearchIndexing
 from components.shared_pages import SharedPages
 from components.shared_reads import SharedReads
 from components.transfers.long_requests import LongRequests
@@ -38,6 +38,8 @@ from words import N_, _
 if TYPE_CHECKING:
     from agent.wire.postgresql_wire import PostgresqlWire
 
+PAUSE_SECONDS = 0.02  # between two portions: other changes take their turn
+_log = logging.getLogger(__name__)
 DEMO_LINE = N_("Demo model: it makes things up.")
 MAX_READ_SECONDS = 15.0
 MAX_CHECK_SECONDS = 5.0  # longer than a check waits for a lock or a connection
@@ -45,6 +47,30 @@ READING_THREADS = 6
 SECOND_READINGS = 1  # at once, of conversations that have one under way: each beyond takes one thread alone
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class SearchIndexing:
+    """At most one task that indexes until nothing is queued."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[None] | None = None
+
+    def ensure_running(self, index_portion: Callable[[], Awaitable[bool]]) -> None:
+        """Begin to index, unless that is under way. After an outage the next call begins again."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._index(index_portion), name="index for the search")
+
+    async def _index(self, index_portion: Callable[[], Awaitable[bool]]) -> None:
+        try:
+            while await index_portion():  # noqa: ASYNC110  (a pause, not a wait)
+                await asyncio.sleep(PAUSE_SECONDS)
+        except StateError as error:  # an outage, which the database reports itself
+            _log.warning("indexing for the search ended: %s", error)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
 
 
 class _Lane:

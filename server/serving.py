@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from types import FrameType
 
@@ -12,12 +14,31 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from server.bounded_log import WarningLimit
-from server.open_files import count_allowed_connections, raise_file_limit
 from server.protocol import MAX_HEAD_BYTES, HttpProtocol
 
+MAX_OPEN_FILES = 8_192
+RESERVED_FILES = 256  # for the database, providers, the programs of tools, and files that are served
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
 ENDING_SECONDS = 2  # after Ctrl+C, for requests that are under way; then they are cancelled
 REPLACEMENT_SECONDS = 10  # the same after SIGTERM: a person's upload or import is not cut by a deployment
+
+
+def raise_file_limit() -> int:
+    """Let this process open up to MAX_OPEN_FILES files, or as many as the system allows. Return how many."""
+    current, allowed = (
+        MAX_OPEN_FILES if limit == resource.RLIM_INFINITY else limit for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
+    )
+    wanted = min(allowed, MAX_OPEN_FILES)
+    if current < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+            return wanted
+    return min(current, MAX_OPEN_FILES)
+
+
+def count_allowed_connections(files: int) -> int:
+    """Return how many connections leave enough of these files for everything else."""
+    return max(files - RESERVED_FILES, files // 2)
 
 
 def open_listener(host: str, port: int) -> socket.socket:

@@ -41,8 +41,8 @@ from components.routes import (
     export_download,
     export_several,
     graph_state,
-    open_pages,
     shared_page,
+    stream,
     thread_list,
 )
 from components.services import MAX_READ_SECONDS
@@ -53,7 +53,7 @@ from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from components.workers import redacted_exports, redaction_worker, rendering
 from config import Settings, load_settings
-from server import dash_requests, guard, open_files, protocol, request_rate
+from server import dash_requests, guard, protocol, request_rate, serving
 from setting_types import PROVIDER_KEYS
 from startup.page_server import ALLOWED_ROUTES
 from supply.pins import GRAPH_CONSTRAINTS, read_pins
@@ -266,7 +266,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "
         f"{dash_requests.MAX_REQUEST_VALUES:,} values)",
         "Connections at once": "as many files as the system lets Waymark open, up to "
-        f"{open_files.MAX_OPEN_FILES:,}, less {open_files.RESERVED_FILES} for everything else",
+        f"{serving.MAX_OPEN_FILES:,}, less {serving.RESERVED_FILES} for everything else",
         "Uploads": f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/import') / 1e6:g} MB of a file to import, "
         f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/file') / 1e6:g} MB of an attached file; all together "
         f"{uploads.MAX_KEPT_BYTES / 1e6:g} MB and {uploads.MAX_KEPT_UPLOADS} files, "
@@ -275,10 +275,10 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{request_rate.MAX_REQUESTS_PER_SECOND} a second",
         "Requests in place of a socket": f"{polled_socket.MAX_KEPT_FRAMES} frames wait for a page that does not ask, "
         f"for {polled_socket.MAX_SILENT_SECONDS:g} s; an answer waits {polled_socket.HOLD_SECONDS:g} s for frames",
-        "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, "
-        f"{open_pages.MAX_PERSON_PAGES} of one of several people, {open_pages.MAX_PAGES} together; "
-        f"beside them {open_pages.MAX_UNREAD_THREAD_PAGES}, "
-        f"{open_pages.MAX_UNREAD_PERSON_PAGES} and {open_pages.MAX_UNREAD_PAGES} that have not read anything",
+        "Pages that follow answers": f"{stream.MAX_THREAD_PAGES} of one conversation, "
+        f"{stream.MAX_PERSON_PAGES} of one of several people, {stream.MAX_PAGES} together; "
+        f"beside them {stream.MAX_UNREAD_THREAD_PAGES}, "
+        f"{stream.MAX_UNREAD_PERSON_PAGES} and {stream.MAX_UNREAD_PAGES} that have not read anything",
         "One run, one of its agents, one branch": "answers, tool calls and seconds: the settings `LIMITS_…`",
         "One answer": f"{run.max_answer_chars:,} characters, {limits.MAX_CALLS} tool calls, {limits.MAX_LABEL_CHARS} "
         "characters of a provider's name for a tool, a call or a model",

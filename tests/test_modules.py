@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.bundle import build_bundle
-from server.static_files import ROOMS
+from server.static_files import ROOMS, build_bundle
 
 MODULES = Path(__file__).parents[1] / "assets" / "modules"
 MAX_FUNCTION_LINES = 40

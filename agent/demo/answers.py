@@ -13,14 +13,17 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from agent.context import numbering
 from agent.context.attachments import extract_user_text
 from agent.context.prompts import COMPACTION_PROMPT, CONCLUSION_PROMPT, CONTINUE_TEXT, TITLE_PROMPT
-from agent.demo.asking import parse_questions
-from agent.demo.attempts import describe_attempts, parse_attempts
-from agent.demo.reading import find_matching_lines, find_quoted_lines, read_notes
-from agent.demo.summary import SUMMARY_OPENING, write_demo_summary
+from agent.demo.reading import (
+    describe_attempts,
+    find_matching_lines,
+    find_quoted_lines,
+    parse_attempts,
+    parse_questions,
+    read_notes,
+)
+from agent.demo.side_calls import SUMMARY_OPENING, write_demo_summary, write_demo_title, write_demo_verdict
 from agent.demo.sums import find_sums
 from agent.demo.texts import ABILITIES, ATTACHED, CODE, DEFAULT, GREETING, LONG, invent_stocks, invent_weather
-from agent.demo.title import write_demo_title
-from agent.demo.verdict import write_demo_verdict
 from checkpoints.values.text import shorten_line
 
 MAX_DEMO_CALLS = 5

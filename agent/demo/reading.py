@@ -1,11 +1,43 @@
-"""The demo model's reading: it copies the lines that share the most words with a question."""
+"""What the demo model reads in a text: questions to agents, attempts, and the lines that match a question."""
 
+import json
 import re
 from collections.abc import Sequence
 
+from checkpoints.values.text import shorten_line
+
+_ASKED = re.compile(r"\bask the (\w+)\b(.*?)(?=\band ask the\b|\n|\Z)", re.IGNORECASE)
+_JOINED = re.compile(r"\A(?:to|about|for|whether)\b")
+MAX_ATTEMPTS = 10
+MAX_ATTEMPT_CHARS = 300  # of an attempt's answer
+_ATTEMPTS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
 MAX_MATCHING_LINES = 3
 MIN_MATCHING_WORDS = 3  # of the question that a line must hold
 _NOTE = re.compile(r"<time_travel_message>(.*?)</time_travel_message>", re.DOTALL)
+
+
+def parse_questions(text: str) -> list[dict[str, str]]:
+    """Return the agents and questions that a text names, as arguments of `ask_agent`."""
+    questions = ((name.lower(), _JOINED.sub("", words.strip(" ,:")).strip(" ,.:")) for name, words in _ASKED.findall(text))
+    return [{"agent": name, "question": question or "What do you think?"} for name, question in questions]
+
+
+def parse_attempts(text: str) -> list[str]:
+    """Return the prompts that a text such as "try two ways: tea; coffee" names."""
+    match = _ATTEMPTS.search(text)
+    return [prompt.strip(" .") for prompt in match[1].split(";") if prompt.strip(" .")][:MAX_ATTEMPTS] if match else []
+
+
+def describe_attempts(result: str) -> str:
+    """Return each attempt with the beginning of its result."""
+    try:
+        attempts = [(each["branch"], each.get("answer") or f"failed: {each['failed']}") for each in json.loads(result)]
+    except (ValueError, TypeError, KeyError, AttributeError):  # the user answered instead of the tool
+        return result
+    lines = [
+        f"{number}. **{name}**: {shorten_line(text, MAX_ATTEMPT_CHARS)}" for number, (name, text) in enumerate(attempts, 1)
+    ]
+    return "I tried each on a branch of its own. I am the demo and cannot say which is best:\n\n" + "\n".join(lines)
 
 
 def find_matching_lines(question: str, text: str) -> list[str]:

@@ -29,7 +29,7 @@ from ..storage.database import Database, retry_contended
 from ..store import Store
 from ..values.errors import UnfitMessageError
 from ..values.graph_state import list_paths, read_kind, unwrap_snapshot
-from . import state_copies, state_removal
+from . import state_removal
 from .channel_values import list_numbers
 from .handed_states import OF_ATTEMPT, ReadThreadId, StatePut, name_thread
 from .message_paths import KnownPaths
@@ -224,7 +224,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Write all states of a conversation as those of another one."""
-        state_copies.copy_states(self, self.store.database, source_thread_id, target_thread_id)
+        state_removal.copy_states(self, self.store.database, source_thread_id, target_thread_id)
 
     # LangGraph's asynchronous interface: the same in other threads, where a database does not block the event loop.
 

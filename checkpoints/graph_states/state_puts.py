@@ -1,6 +1,9 @@
 """Writing a state: new values of its channels, its place among the states, and where the conversation stands, at once."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 from langgraph.checkpoint.base import Checkpoint
@@ -17,17 +20,52 @@ from ..store import Store
 from ..values.applied_references import Applied
 from ..values.errors import RunActiveError, RunTakenError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
 from ..values.graph_state import INPUT_CHANNEL, Reference, list_paths, read_kind, unwrap_snapshot
-from ..values.model import Json, Node
-from ..values.operation import Caller
+from ..values.model import Json, Node, Thread
+from ..values.operation import Caller, Operation
 from .applied_steps import AppliedStep, AppliedSteps
 from .applied_writes import StepNames
 from .channel_values import list_numbers, name_value, unwrap_value
 from .handed_states import StatePut
-from .last_steps import LastStep, LastSteps
 from .message_authors import GivenAnswers, RunBeginning
 from .message_paths import KnownPaths, MessagePath, place_messages
 from .state_moves import move_to_state
 from .unseen_messages import check_unseen
+
+_MAX_THREADS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class LastStep:
+    """A state of a graph's own, and the operation that moved the conversation to it."""
+
+    state: StoredState
+    operation: Operation
+
+    def is_current(self, thread: Thread) -> bool:
+        """Return whether nothing has changed the conversation since: it has this state and this version still."""
+        return thread.state_id == self.state.number and thread.version == self.operation.version
+
+
+class LastSteps:
+    """The last steps by conversation."""
+
+    def __init__(self) -> None:
+        self._steps: OrderedDict[str, LastStep] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find_step(self, thread: Thread, checkpoint_id: str | None) -> LastStep | None:
+        """Return the step to this state, if the conversation stands there."""
+        with self._lock:
+            step = self._steps.get(thread.id)
+        is_wanted = step is not None and step.state.checkpoint_id == checkpoint_id and step.is_current(thread)
+        return step if is_wanted else None
+
+    def keep_step(self, step: LastStep) -> None:
+        with self._lock:
+            self._steps[step.state.thread_id] = step
+            self._steps.move_to_end(step.state.thread_id)
+            while len(self._steps) > _MAX_THREADS:
+                self._steps.popitem(last=False)
 
 
 class StateWriter:

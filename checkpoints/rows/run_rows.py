@@ -10,10 +10,11 @@ from ..storage import schema
 from ..storage.ownership import find_person, limit_to_owner
 from ..values import serde
 from ..values.limits import MAX_REASONING_CHARS
-from ..values.run import Draft, RerunStep, Run, RunState
+from ..values.run import Draft, Rerun, RerunStep, Run, RunState
 from ..values.sentence import restore_sentence, store_sentence
 from . import thread_rows
 
+_rerun_query = sa.select(schema.rerun).where(schema.rerun.c.id == sa.bindparam("rerun_id"))
 _run = schema.run.c
 _is_at_head = sa.or_(_run.state == RunState.RUNNING, _run.head_id.is_not_distinct_from(sa.bindparam("at_head")))
 _latest_query = (
@@ -31,6 +32,19 @@ _runs_before = sa.select(sa.func.count()).select_from(_earlier).where(_earlier.c
 _insert_run = sa.insert(schema.run).values(number=_runs_before.scalar_subquery())
 _update_run = sa.update(schema.run).where(_run.id == sa.bindparam("run_id"))
 _update_attempt = _update_run.where(_run.state == RunState.RUNNING, _run.attempt == sa.bindparam("of_attempt"))
+
+
+def insert_rerun(connection: sa.Connection, rerun: Rerun) -> None:
+    row = {"id": rerun.id, "thread_id": rerun.thread_id, "place": rerun.place}
+    lists = {"settings": dict(rerun.settings), "question_ids": list(rerun.question_ids)}
+    connection.execute(sa.insert(schema.rerun), {**row, **lists})
+
+
+def select_rerun(connection: sa.Connection, rerun_id: str) -> Rerun:
+    """Return the rerun of a run. Its row lives as long as the rows of its runs."""
+    query = limit_to_owner(connection, _rerun_query, schema.rerun.c.thread_id)
+    row = connection.execute(query, {"rerun_id": rerun_id}).one()
+    return Rerun(row.id, row.thread_id, row.place, row.settings, tuple(row.question_ids))
 
 
 @dataclass(frozen=True, slots=True)

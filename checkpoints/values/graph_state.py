@@ -14,9 +14,9 @@ from typing import Any, Literal, Self
 from .applied_references import join_applied, list_references, split_applied
 from .checkpoint_ids import measure_time, read_time
 from .model import Json, Node
-from .packed_numbers import pack_numbers, unpack_numbers
 from .serde import parse_canonical
 
+_MORE = 0x80
 Reference = Any  # JSON: see above
 # In the metadata of a state: kinds that LangGraph's serializer does not keep, by channel.
 LOST_KINDS_KEY = "waymark_lost_kinds"
@@ -34,6 +34,34 @@ _EMPTY_LIST: Reference = ["r", []]
 _OWN_PATH: Json = {}  # stands for the path to the message that the state's row names: no reference is an object
 _COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))  # made once: an import writes thousands of states
 _HASH_BYTES = 16  # of SHA-256: there is a hash for each step
+
+
+def pack_numbers(numbers: Iterable[int]) -> bytes:
+    packed = bytearray()
+    for number in numbers:
+        left = number * 2 if number >= 0 else -number * 2 - 1
+        while left >= _MORE:
+            packed.append(left % _MORE | _MORE)
+            left //= _MORE
+        packed.append(left)
+    return bytes(packed)
+
+
+def unpack_numbers(packed: bytes, count: int) -> tuple[list[int], bytes]:
+    """Return the first numbers, and the bytes after them. Raises `ValueError` if there are fewer."""
+    numbers, place = [], 0
+    for _ in range(count):
+        folded, factor = 0, 1
+        while place < len(packed) and packed[place] & _MORE:
+            folded += packed[place] % _MORE * factor
+            factor *= _MORE
+            place += 1
+        if place == len(packed):
+            raise ValueError("numbers are missing")
+        folded += packed[place] * factor
+        place += 1
+        numbers.append(-(folded // 2) - 1 if folded % 2 else folded // 2)
+    return numbers, packed[place:]
 
 
 @dataclass(frozen=True, slots=True)

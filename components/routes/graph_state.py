@@ -29,8 +29,15 @@ from components.views.channels_view import (
     StatesView,
     SubgraphView,
 )
-from components.views.sizes import format_size
-from components.views.value_tree import MAX_LEVEL_ITEMS, TreeBudget, build_tree, describe_on_line, describe_size, make_digest
+from components.views.value_tree import (
+    MAX_LEVEL_ITEMS,
+    TreeBudget,
+    build_tree,
+    describe_on_line,
+    describe_size,
+    format_size,
+    make_digest,
+)
 from words import _, ngettext, say
 
 if TYPE_CHECKING:

@@ -8,8 +8,10 @@ import contextlib
 import json
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
@@ -18,13 +20,20 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from agent.run.hub import SubscriberLagged
 from checkpoints import StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
 from components.broadcasts import Frame, PageLaggedError, WaitingFrames
-from components.people import name_for_owner
-from components.routes.open_pages import OpenPages
+from components.people import name_for_owner, read_owner
 from components.services import Services
 from components.streams.list_changes import are_ends_told, follow_list_changes
 from components.streams.polled_socket import PolledSocket, PolledSockets
 from components.streams.thread_frames import DescribeTurn, describe_nothing, stream_frames
 
+MAX_THREAD_PAGES = 20  # that read, of one conversation
+MAX_PAGES = 200  # that read, of all conversations
+MAX_PERSON_PAGES = 40  # that read, of one person, where people are separated
+MAX_UNREAD_THREAD_PAGES = 10
+MAX_UNREAD_PERSON_PAGES = 20
+MAX_UNREAD_PAGES = 50
+
+PageTask = asyncio.Task[Any]
 BEAT_SECONDS = 15.0  # a page that hears none any more opens again: a network may drop a socket without a word
 MAX_SEND_SECONDS = 10.0  # until a page has read what is sent; one that does not read is closed
 START_PAGES = ""  # the place of pages that show no conversation yet
@@ -36,6 +45,70 @@ CreateFrames = Callable[..., AsyncGenerator[Frame]]
 Socket = WebSocket | PolledSocket
 
 _log = logging.getLogger(__name__)
+
+
+class OpenPages:
+    """The tasks that send to pages. A page beyond a limit takes the place of the oldest one of its kind."""
+
+    def __init__(self, *, separates_people: bool = False) -> None:
+        unread, reading = (MAX_UNREAD_PERSON_PAGES, MAX_PERSON_PAGES) if separates_people else (None, None)
+        self._unread_pages = _Places(MAX_UNREAD_THREAD_PAGES, MAX_UNREAD_PAGES, unread)
+        self._reading_pages = _Places(MAX_THREAD_PAGES, MAX_PAGES, reading)
+        self._replaced: set[PageTask] = set()
+
+    @contextmanager
+    def enter(self, thread_id: str, sending: PageTask) -> Iterator[None]:
+        """Hold a place for a page, and end the page that it replaces."""
+        self._take_place(self._unread_pages, thread_id, sending)
+        try:
+            yield
+        finally:
+            self._unread_pages.leave(sending)
+            self._reading_pages.leave(sending)
+            self._replaced.discard(sending)
+
+    def note_receipt(self, sending: PageTask) -> None:
+        """Move a page to the places of those that read. It may replace one of them."""
+        if thread_id := self._unread_pages.leave(sending):
+            self._take_place(self._reading_pages, thread_id, sending)
+
+    def was_replaced(self, sending: PageTask) -> bool:
+        return sending in self._replaced
+
+    def _take_place(self, places: "_Places", thread_id: str, sending: PageTask) -> None:
+        if replaced := places.enter(thread_id, sending):
+            self._replaced.add(replaced)
+            replaced.cancel()
+
+
+class _Places:
+    """A number of places, oldest first, of which one conversation may have a part, and one person."""
+
+    def __init__(self, max_of_thread: int, max_of_all: int, max_of_person: int | None) -> None:
+        self._max_of_thread, self._max_of_all = max_of_thread, max_of_all
+        self._max_of_person = max_of_all if max_of_person is None else max_of_person
+        self._threads: dict[PageTask, str] = {}
+
+    def enter(self, thread_id: str, sending: PageTask) -> PageTask | None:
+        """Return the task that has lost its place."""
+        same = [task for task, thread in self._threads.items() if thread == thread_id]
+        person = read_owner(thread_id)
+        of_person = [task for task, thread in self._threads.items() if read_owner(thread) == person]
+        replaced = None
+        if len(same) >= self._max_of_thread:
+            replaced = same[0]
+        elif len(of_person) >= self._max_of_person:
+            replaced = of_person[0]
+        elif len(self._threads) >= self._max_of_all:
+            replaced = next(iter(self._threads))
+        if replaced:
+            del self._threads[replaced]
+        self._threads[sending] = thread_id
+        return replaced
+
+    def leave(self, sending: PageTask) -> str | None:
+        """Return the conversation of a task that had a place."""
+        return self._threads.pop(sending, None)
 
 
 def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn = describe_nothing) -> None:

@@ -23,6 +23,7 @@ from agent.events import (
 )
 from agent.run.live_runs import NO_PROGRESS, LiveRun
 from agent.subagents.delegation import load_last_turn
+from agent.wire.pace import choose_flush_seconds
 from checkpoints import StateError, ThreadNotFoundError
 from checkpoints.values.model import ThreadProgress
 from components.broadcasts import Frame
@@ -30,11 +31,12 @@ from components.people import name_for_owner
 from components.services import Services
 from components.streams.candidate_frames import CandidateFrames, is_text
 from components.streams.event_frames import build_event_frame, build_plain_frame, build_start_frame
-from components.streams.frame_pace import choose_pause_seconds
 from components.streams.list_changes import follow_list_changes
 from components.streams.live_answer import NO_TEXT, LiveAnswer
 from words import get_language
 
+FRAME_SECONDS_OF_LOOK_SECONDS = 10  # an expensive text is formatted less often
+MAX_PAUSE_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 
@@ -42,6 +44,11 @@ CandidateTexts = tuple[CandidateProgress, ...]  # consecutive ones with text
 DescribeTurn = Callable[
     [Services, str, str | None], Frame | None
 ]  # (…, thread's id, run's id): the changes of the panels after a turn; without a run's id, after a title
+
+
+def choose_pause_seconds(runs: int, look_seconds: float) -> float:
+    """Choose the seconds between two frames of text. `look_seconds` is the duration of the last formatting."""
+    return max(choose_flush_seconds(runs), min(look_seconds * FRAME_SECONDS_OF_LOOK_SECONDS, MAX_PAUSE_SECONDS))
 
 
 def describe_nothing(_: Services, __: str, ___: str | None) -> None:

@@ -15,8 +15,8 @@ from agent.models.catalog import ConfiguredModels
 from agent.models.keys import ProviderKeys
 from agent.terminal_demo import AGAIN, DEMONSTRATIONS, LOGBOOK_NAME
 from commands.arguments import parse_arguments
-from commands.demonstration import run_demonstration
 from commands.output import EXIT_OK
+from commands.running import run_demonstration
 from config import Settings
 from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from components import early_reads, page
-from components.early_reads import EarlyReads
+from components import first_layout, page
+from components.first_layout import EarlyReads
 from tests.test_app import ORIGIN, opened, props_of
 
 NAVIGATION = {"sec-fetch-dest": "document"}
@@ -115,7 +115,7 @@ def test_navigations_that_come_often_cost_one_reading_at_a_time() -> None:
 def test_a_result_that_nobody_takes_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         reads = EarlyReads[int]()
-        monkeypatch.setattr(early_reads, "MAX_EARLY_SECONDS", 0)
+        monkeypatch.setattr(first_layout, "MAX_EARLY_SECONDS", 0)
         reads.begin("a", lambda: asyncio.sleep(0, 1))
         assert list(reads._tasks) == ["a"]
         await wait_for(lambda: not reads._tasks)

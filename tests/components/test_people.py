@@ -9,7 +9,7 @@ from agent.events import MessageAdded
 from checkpoints import ThreadNotFoundError, act_for
 from checkpoints.values.progress import Progress
 from components.people import name_for_owner
-from components.routes.open_pages import MAX_UNREAD_THREAD_PAGES, OpenPages
+from components.routes.stream import MAX_UNREAD_THREAD_PAGES, OpenPages
 from components.services import Services
 from components.streams.thread_frames import stream_frames
 from components.transfers import uploads

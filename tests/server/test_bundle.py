@@ -1,6 +1,6 @@
 """The bundle: each module once, after its imports, with its lines and its path."""
 
-from server.bundle import build_bundle, build_lazy_module
+from server.static_files import build_bundle, build_lazy_module
 
 SOURCES = {
     "waymark.mjs": 'import { Page } from "./modules/page/page.mjs";\n\nnew Page();\n',

@@ -4,7 +4,7 @@ import resource
 
 import pytest
 
-from server.open_files import MAX_OPEN_FILES, RESERVED_FILES, count_allowed_connections, raise_file_limit
+from server.serving import MAX_OPEN_FILES, RESERVED_FILES, count_allowed_connections, raise_file_limit
 
 ENDLESS = resource.RLIM_INFINITY
 

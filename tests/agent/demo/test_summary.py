@@ -5,9 +5,9 @@ import json
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from agent.context.prompts import COMPACTION_PROMPT
-from agent.demo.attempts import describe_attempts, parse_attempts
 from agent.demo.model import DemoChatModel
-from agent.demo.summary import DEMO_SUMMARY_LABEL
+from agent.demo.reading import describe_attempts, parse_attempts
+from agent.demo.side_calls import DEMO_SUMMARY_LABEL
 from agent.preparation.compaction import build_summary_question
 
 DEMO = DemoChatModel(seconds_per_token=0)

@@ -10,7 +10,7 @@ import pytest
 
 from agent.context.prompts import CONVERSATION, TITLE_PROMPT
 from agent.demo.model import DemoChatModel
-from agent.demo.title import write_demo_title
+from agent.demo.side_calls import write_demo_title
 from agent.events import HeadMoved
 from agent.preparation.requests import build_user_message
 from agent.run.titles import MAX_TITLE_CHARS, MAX_TITLE_TOKENS, clean_title, make_title

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.marks import MoveMark
 from agent.time_travel import scopes
-from agent.time_travel.memory_executor import MemoryExecutor
+from agent.time_travel.executor import MemoryExecutor
 from agent.time_travel.moves import MoveRefused
 from agent.time_travel.scopes import TOO_LARGE_TEXT, count_memory_moves, load_memory
 from checkpoints import Database, NewMessage, Store

@@ -9,8 +9,7 @@ from langgraph.func import entrypoint
 
 from checkpoints import Database, Store
 from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.plain_values import read_plain
-from checkpoints.graph_states.state_views import Channel, list_channels, read_plain_value
+from checkpoints.graph_states.state_views import Channel, list_channels, read_plain, read_plain_value
 from checkpoints.interchange import reading, transfer
 from checkpoints.storage import schema
 from checkpoints.values.errors import DamagedStateError

@@ -12,8 +12,7 @@ from langchain_core.messages.ai import UsageMetadata
 
 from checkpoints import NewMessage, Store
 from checkpoints.interchange import document_redaction, reading, transfer
-from checkpoints.interchange.markdown_escapes import ReadPlaces, read_escapes
-from checkpoints.interchange.pattern_search import is_searchable
+from checkpoints.interchange.pattern_search import ReadPlaces, is_searchable, read_escapes
 from checkpoints.interchange.redaction import REDACTED, Redaction
 from checkpoints.values import serde
 from checkpoints.values.errors import ExportTooLargeError, InvalidRedactionError

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkpoints.interchange.stored_references import StoredReferences
+from checkpoints.interchange.import_writing import StoredReferences
 from checkpoints.values.model import Node
 
 NUMBERS = [5, 6, 9, 10]  # another transaction took those between

@@ -9,8 +9,7 @@ from langgraph.checkpoint.base.id import uuid6
 
 from checkpoints.values.applied_references import split_applied
 from checkpoints.values.checkpoint_ids import decode_id, encode_id
-from checkpoints.values.graph_state import RowValues, join_body, split_body
-from checkpoints.values.packed_numbers import pack_numbers, unpack_numbers
+from checkpoints.values.graph_state import RowValues, join_body, pack_numbers, split_body, unpack_numbers
 
 IDS = st.one_of(st.uuids().map(str), st.text(st.characters(exclude_categories=["Cs"])), st.just("1" * 15), st.just("1" * 16))
 NUMBERS = st.integers(-(2**70), 2**70)

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from components.routes.open_pages import (
+from components.routes.stream import (
     MAX_PAGES,
     MAX_PERSON_PAGES,
     MAX_THREAD_PAGES,

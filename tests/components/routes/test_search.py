@@ -8,7 +8,7 @@ from checkpoints.people.members import Members
 from checkpoints.search.snippet import Snippet
 from checkpoints.values.model import ThreadRole
 from components.routes import search
-from components.search_indexing import SearchIndexing
+from components.services import SearchIndexing
 from tests.checkpoints.conversations import new, talked
 
 

@@ -14,7 +14,7 @@ from checkpoints import Caller
 from checkpoints.values.model import ThreadProgress
 from components.broadcasts import Frame
 from components.routes import stream
-from components.routes.open_pages import MAX_UNREAD_THREAD_PAGES, OpenPages
+from components.routes.stream import MAX_UNREAD_THREAD_PAGES, OpenPages
 from components.services import Services
 from components.streams.thread_frames import stream_frames
 from tests.components.parts import open_services

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from components.routes import stream
-from components.routes.open_pages import MAX_UNREAD_THREAD_PAGES, OpenPages
+from components.routes.stream import MAX_UNREAD_THREAD_PAGES, OpenPages
 from components.services import Services
 from components.streams import polled_socket
 from components.streams.polled_socket import MAX_KEPT_FRAMES, PolledSocket, PolledSockets

@@ -12,8 +12,7 @@ from checkpoints import Caller, Message, RunState, ThreadNotFoundError
 from components.broadcasts import Frame
 from components.services import Services
 from components.streams import thread_frames
-from components.streams.frame_pace import MAX_PAUSE_SECONDS, choose_pause_seconds
-from components.streams.thread_frames import stream_frames
+from components.streams.thread_frames import MAX_PAUSE_SECONDS, choose_pause_seconds, stream_frames
 from components.views import message_view
 from components.views.live_text import StreamingMarkdown
 from components.views.markdown import render_markdown

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.views.sizes import format_size
+from components.views.value_tree import format_size
 from words import set_language
 
 SIZES = {
