@@ -1,13 +1,14 @@
 """The user graphs of the app, by name."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from langgraph.store.base import BaseStore
 
 from agent.settings import GraphOffer
 from agent.user_graphs.definitions import GraphDefinition, GraphLoadError
+from agent.user_graphs.graph_loop import GraphLoop
 from agent.user_graphs.opening import UserGraph, load_user_graph
 from agent.user_graphs.surroundings import make_store
 from checkpoints import StateError
@@ -32,6 +33,7 @@ class GraphCatalog:
     graphs: Mapping[str, UserGraph]
     offer: GraphOffer
     problems: Mapping[str, str]  # for the log: with paths, and with the texts of foreign errors
+    loop: GraphLoop = field(default_factory=GraphLoop)
 
     @classmethod
     def load_graphs(cls, definitions: Sequence[GraphDefinition], default: str = "", *, hides_reasons: bool = False) -> Self:

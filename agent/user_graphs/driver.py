@@ -23,7 +23,7 @@ from agent.tools.decisions import AwaitingDecision, Decision
 from agent.user_graphs.catalog import GraphCatalog
 from agent.user_graphs.delegated_work import DelegatedWork
 from agent.user_graphs.earlier_answers import StandingAnswers
-from agent.user_graphs.graph_loop import ThreadExitError, Work
+from agent.user_graphs.graph_loop import Work
 from agent.user_graphs.graph_run import GraphFailedError, GraphResult, GraphRun, GraphTurn
 from agent.user_graphs.interrupts import AnswerUnusedError, collect_questions, require_nodes
 from agent.user_graphs.opening import UserGraph
@@ -106,7 +106,7 @@ class GraphDriver:
         return changed.continues
 
     async def _pass(self, prepared: PreparedRun, recorder: RunRecorder, travel: GraphTravel, turn: GraphTurn) -> GraphResult:
-        """Let the graph work on its own loop until it rests."""
+        """Let the graph work until it rests."""
         run = prepared.run
         user_graph, usual = self.catalog.find_graph(prepared.graph), self.savers.usual
         publish = partial(self.hub.publish, run.thread_id)
@@ -135,7 +135,7 @@ class GraphDriver:
             traced=prepared.trace.build_graph_config(),
         )
         try:
-            result = await _run_work(user_graph, work.answer)
+            result = await self._run_work(user_graph, work.answer)
         finally:
             reporter.deliver_all(is_end=True)  # also of a graph that failed: its text is kept as a partial message
         if result.is_waiting:
@@ -155,9 +155,8 @@ class GraphDriver:
         return self.catalog.offer
 
     def close(self) -> None:
-        """End the loops of the graphs."""
-        for user_graph in self.catalog.graphs.values():
-            user_graph.loop.close()
+        """End the loop of the graphs."""
+        self.catalog.loop.close()
 
     def find_form(self, graph: str) -> InputForm | None:
         found = self.catalog.graphs.get(graph)
@@ -167,11 +166,20 @@ class GraphDriver:
         found = self.catalog.graphs.get(graph)
         return found.channels if found else None
 
+    async def _run_work(self, user_graph: UserGraph, work: Work[T]) -> T:
+        """Return the result of work on the loop of the graphs. Raises `GraphFailedError` for an exit of the author's."""
+        try:
+            return await self.catalog.loop.run_work(work)
+        except (Exception, asyncio.CancelledError):
+            raise
+        except BaseException as error:
+            raise GraphFailedError(user_graph.definition, error) from error
+
     async def check_answers(self, thread_id: str, graph: str, question_ids: Collection[str]) -> None:
         user_graph = self.catalog.find_graph(graph)
         written = await self.blocking.run(self._read_standing_writes, thread_id)
         check = partial(require_nodes, user_graph, self.savers, thread_id, written, question_ids)
-        checking = asyncio.create_task(_run_work(user_graph, check))
+        checking = asyncio.create_task(self._run_work(user_graph, check))
         done, _ = await asyncio.wait({checking}, timeout=MAX_CHECK_SECONDS)
         if not done or checking.cancelled():
             checking.cancel()  # a factory that takes long, or cancels itself: the run tells of it, and can be stopped
@@ -218,15 +226,3 @@ class GraphDriver:
         """Return the writes of tasks since the state where a conversation stands, with the answers that stand."""
         written = self.savers.usual.read_pending_writes(thread_id)
         return written and StandingAnswers.load(self.store, self.runs, thread_id).choose_writes(written).writes
-
-
-async def _run_work(user_graph: UserGraph, work: Work[T]) -> T:
-    """Return the result of work on the loop of a graph. Raises `GraphFailedError` for a `BaseException` of the author's."""
-    try:
-        return await user_graph.loop.run_work(work)
-    except ThreadExitError as error:
-        raise GraphFailedError(user_graph.definition, error.error) from error
-    except (Exception, asyncio.CancelledError):
-        raise
-    except BaseException as error:
-        raise GraphFailedError(user_graph.definition, error) from error

@@ -1,4 +1,4 @@
-"""The event loop of a user graph, on a thread of its own: blocking code keeps neither the page nor other graphs waiting."""
+"""The event loop of the user graphs, on a thread of its own: blocking code does not keep the page waiting."""
 
 import asyncio
 import logging
@@ -16,32 +16,24 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
 MAX_CLOSE_SECONDS = 1.0  # that a loop has to end with the server
+MAX_ANSWER_SECONDS = 2.0  # of a loop; one that takes longer is blocked
 _log = logging.getLogger(__name__)
 
 
-class ThreadExitError(Exception):
-    """The work wanted to end the process with this error, as `sys.exit` does."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
 class GraphLoop:
-    """Runs the work of one graph on one loop, where its clients keep their connections.
+    """Runs the work of all graphs on one loop, as LangGraph's own server does.
 
-    A loop whose work does not stop is left to itself, and the next run gets a new one.
+    A client belongs to the loop of its connections, and graphs share clients, also where a library keeps one for all.
+
+    A loop that is blocked, or whose work does not stop, is left to itself, and the next run gets a new one.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self) -> None:
         self._thread: _LoopThread | None = None
 
     async def run_work(self, work: Work[T]) -> T:
         """Return the result of a coroutine. When the caller is cancelled, it is cancelled and waited for."""
-        if self._thread is None or self._thread.is_over:
-            self._thread = _LoopThread(self._name)
-        thread = self._thread
+        thread = await self._take_thread()
         result: Future[T] = Future()
         thread.start_work(work, result)
         waiting = asyncio.wrap_future(result)
@@ -54,6 +46,13 @@ class GraphLoop:
                 thread.cancel_work(result)
                 await self._wait_for_end(waiting, thread)
             raise
+
+    async def _take_thread(self) -> "_LoopThread":
+        thread = self._thread
+        is_free = thread is not None and await thread.answers()
+        if self._thread is None or (self._thread is thread and not is_free):
+            self._thread = _LoopThread()
+        return self._thread
 
     async def _wait_for_end(self, waiting: "asyncio.Future[Any]", thread: "_LoopThread") -> None:
         try:
@@ -72,15 +71,25 @@ class GraphLoop:
 class _LoopThread:
     """A thread with an event loop, and the results that others wait for."""
 
-    def __init__(self, name: str) -> None:
-        self.is_over = False
+    def __init__(self) -> None:
+        self._is_over = self._is_closing = False
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_DaemonThreads())
-        self._loop.set_exception_handler(partial(_log_lost_error, name))
+        self._loop.set_exception_handler(_log_lost_error)
         self._lock = Lock()
         self._tasks: dict[Future[Any], asyncio.Task[Any] | None] = {}  # None: not started yet
-        self._thread = Thread(target=self._run, name=f"user graph {name}", daemon=True)
+        self._thread = Thread(target=self._run, name="user graphs", daemon=True)
         self._thread.start()
+
+    async def answers(self) -> bool:
+        """Return whether the loop answers in time: nothing blocks it."""
+        answer: Future[None] = Future()
+        with self._lock:
+            if self._is_over:
+                return False
+            self._loop.call_soon_threadsafe(answer.set_result, None)
+        done, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=MAX_ANSWER_SECONDS)
+        return bool(done)
 
     def start_work(self, work: Work[T], result: Future[T]) -> None:
         with self._lock:
@@ -89,13 +98,14 @@ class _LoopThread:
 
     def cancel_work(self, result: Future[Any]) -> None:
         with self._lock:
-            if not self.is_over:
+            if not self._is_over:
                 self._loop.call_soon_threadsafe(self._cancel_task, result)
 
     def close(self) -> None:
         with self._lock:
-            if self.is_over:
+            if self._is_over:
                 return
+            self._is_closing = True
             self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(MAX_CLOSE_SECONDS)
 
@@ -118,16 +128,15 @@ class _LoopThread:
             result.set_result(task.result())
 
     def _run(self) -> None:
-        reason: BaseException = asyncio.CancelledError()
-        try:
-            self._loop.run_forever()
-        except BaseException as error:  # noqa: BLE001  (the server would take it as meant for itself)
-            reason = ThreadExitError(error)
+        while not self._is_closing:
+            # `sys.exit` in a task is passed on to whoever waits for the task, and then leaves the loop: the others go on.
+            with suppress(BaseException):
+                self._loop.run_forever()
         with self._lock:
-            self.is_over = True
+            self._is_over = True
             left, self._tasks = self._tasks, {}
         for result in left:
-            result.set_exception(reason)
+            result.set_exception(asyncio.CancelledError())
         with suppress(BaseException):  # work that swallows its cancellation, or ends the loop once more
             self._end_tasks()
         self._loop.close()
@@ -140,13 +149,13 @@ class _LoopThread:
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
 
 
-def _log_lost_error(name: str, _: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+def _log_lost_error(_: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
     """Log where a task failed that nothing waits for. Its text may quote a conversation, as asyncio's own message may."""
     error = context.get("exception")
     if error is None:
-        _log.warning("graph %s: its event loop reported a problem without an error", name)
+        _log.warning("the event loop of the graphs reported a problem without an error")
     else:
-        _log.warning("graph %s: a task that nothing waited for failed: %s", name, locate_error(error))
+        _log.warning("a task of a graph that nothing waited for failed: %s", locate_error(error))
 
 
 class _DaemonThreads(ThreadPoolExecutor):

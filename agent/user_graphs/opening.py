@@ -15,7 +15,6 @@ from langgraph.store.memory import InMemoryStore
 
 from agent.preparation.graph_inputs import InputForm
 from agent.user_graphs.definitions import GraphDefinition, GraphLoadError
-from agent.user_graphs.graph_loop import GraphLoop
 from agent.user_graphs.importing import describe_error, find_line, import_variable
 from agent.user_graphs.input_form import read_form
 from agent.user_graphs.message_channel import find_messages_channel
@@ -32,7 +31,6 @@ class UserGraph:
 
     definition: GraphDefinition
     entry: Any
-    loop: GraphLoop
     form: InputForm | None = None
     store: BaseStore | None = None
 
@@ -82,7 +80,7 @@ def load_user_graph(definition: GraphDefinition, store: BaseStore | None = None)
     """Import the file of a graph, and check its type. Raises `GraphLoadError`."""
     entry = _compile(import_variable(definition), definition)
     form = _read_form(entry, definition) if _is_graph(entry) else None
-    user_graph = UserGraph(definition, entry, GraphLoop(definition.name), form, store)
+    user_graph = UserGraph(definition, entry, form, store)
     if not _is_graph(user_graph.entry) and not callable(user_graph.entry):
         raise GraphLoadError(user_graph._describe_wrong_type(user_graph.entry, "is"))
     return user_graph

@@ -1,7 +1,7 @@
 """A runner whose conversations are answered by user graphs, and files that hold them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -73,14 +73,16 @@ async def hosting(
     thread_id: str | None = None,
     context: dict[str, Any] | None = None,
     messages_key: str | None = None,
+    others: Sequence[str] = (),
     **limits: Any,
 ) -> AsyncIterator[Running]:
-    """A conversation that the graph of this file answers."""
+    """A conversation that the graph of this file answers. `others` are offered beside it."""
     path = tmp_path / "theirs.py"
     path.write_text(text)
     database = database or Database.in_memory()
     definition = GraphDefinition("graph", path, "graph", context=context or {}, messages_key=messages_key)
-    catalog = GraphCatalog.load_graphs([definition], "graph")
+    beside = [GraphDefinition(each, path, each) for each in others]
+    catalog = GraphCatalog.load_graphs([definition, *beside], "graph")
     pool = ThreadPoolExecutor(4)
     savers = Savers(Store(database))
     make: Any = lambda store, hub: GraphDriver(store, Runs(store), hub, catalog, savers, BlockingPool(pool))  # noqa: E731

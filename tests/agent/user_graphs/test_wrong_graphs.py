@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent.events import GraphProgress
+from agent.user_graphs.catalog import GraphCatalog
 from agent.user_graphs.definitions import GraphLoadError
 from agent.user_graphs.graph_loop import GraphLoop
 from checkpoints import Caller, RunState
@@ -16,6 +17,7 @@ from tests.agent.running import Running
 from tests.agent.user_graphs.running_graphs import answer, hosting, one_node
 from tests.agent.user_graphs.stacks import read_identities
 from tests.agent.user_graphs.test_driving import play
+from tests.fakes.openai import FakeOpenAI
 
 pytestmark = pytest.mark.slow
 
@@ -189,7 +191,7 @@ async def node(state):
     async def story(chat: Running) -> None:
         await chat.send("hello")
         await chat.until(lambda: any(isinstance(each, GraphProgress) and each.nodes for each in chat.events))
-        thread = find_user_graph(chat).loop._thread
+        thread = find_catalog(chat).loop._thread
         await chat.runner.stop(chat.thread_id)
         find_user_graph(chat).entry.nodes["node"].bound.afunc.__globals__["gate"].set()
         await chat.until(lambda: not asyncio.all_tasks(thread._loop))
@@ -216,9 +218,84 @@ async def graph():
     play(tmp_path, story, text)
 
 
-def find_user_graph(chat: Running) -> Any:
+def find_catalog(chat: Running) -> GraphCatalog:
     user_graphs: Any = chat.runner.user_graphs
-    return user_graphs.catalog.find_graph("graph")
+    catalog: GraphCatalog = user_graphs.catalog
+    return catalog
+
+
+def find_user_graph(chat: Running) -> Any:
+    return find_catalog(chat).find_graph("graph")
+
+
+SHARING = """
+import httpx
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, MessagesState, StateGraph
+
+client = httpx.AsyncClient(trust_env=False)
+
+
+async def node(state):
+    replies = [await client.get({address!r}) for _ in range(3)]
+    return {{"messages": [AIMessage(str([each.status_code for each in replies]))]}}
+
+
+graph = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node").compile()
+second = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node").compile()
+"""
+
+
+def test_graphs_of_one_project_may_share_a_client(tmp_path: Path) -> None:
+    async def story(address: str) -> None:
+        text = SHARING.format(address=address)
+        async with hosting(tmp_path, text, others=["second"]) as chat:
+            for _ in range(3):
+                assert (await chat.say("hello")).state is RunState.DONE
+                run = await chat.runner.send(None, "hello", caller=Caller(), chosen_settings={"graph": "second"})
+                await chat.until(lambda run=run: chat.runs.get_run(run.id).state is not RunState.RUNNING)
+                assert chat.runs.get_run(run.id).state is RunState.DONE
+
+    with FakeOpenAI() as fake:
+        asyncio.run(story(f"{fake.base_url}/models"))
+
+
+EXITING = """
+import asyncio, sys, threading
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, MessagesState, StateGraph
+
+gate = threading.Event()
+
+
+async def wait(state):
+    while not gate.is_set():
+        await asyncio.sleep(0.01)
+    return {"messages": [AIMessage("here")]}
+
+
+async def leave(state):
+    sys.exit(3)
+
+
+graph = StateGraph(MessagesState).add_node("wait", wait).add_edge(START, "wait").compile()
+second = StateGraph(MessagesState).add_node("leave", leave).add_edge(START, "leave").compile()
+"""
+
+
+def test_while_one_graph_exits_another_goes_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with hosting(tmp_path, EXITING, others=["second"]) as chat:
+            waiting = await chat.send("hello")
+            await chat.until(lambda: any(isinstance(each, GraphProgress) and each.nodes for each in chat.events))
+            run = await chat.runner.send(None, "hello", caller=Caller(), chosen_settings={"graph": "second"})
+            await chat.until(lambda: chat.runs.get_run(run.id).state is not RunState.RUNNING)
+            assert "SystemExit: 3." in str(chat.runs.get_run(run.id).error)
+            find_user_graph(chat).entry.nodes["wait"].bound.afunc.__globals__["gate"].set()
+            assert (await chat.end(waiting)).state is RunState.DONE
+            assert chat.said()[-1] == ("ai", "done", "here")
+
+    asyncio.run(story())
 
 
 def test_after_a_node_that_blocked_the_loop_the_graph_answers_on_another(tmp_path: Path) -> None:
@@ -519,7 +596,7 @@ def test_messages_may_be_under_any_key_and_the_settings_choose_between_two(tmp_p
         asyncio.run(story(TWO_LISTS, "no"))
 
 
-def test_the_log_names_the_graph_of_a_task_that_failed_with_nobody_waiting(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_tells_of_a_task_that_failed_with_nobody_waiting(caplog: pytest.LogCaptureFixture) -> None:
     async def fail() -> None:
         raise ValueError("a secret")
 
@@ -529,11 +606,11 @@ def test_the_log_names_the_graph_of_a_task_that_failed_with_nobody_waiting(caplo
         gc.collect()  # asyncio reports it when the task goes
         loop.call_exception_handler({"message": "a secret"})
 
-    loop = GraphLoop("mine")
+    loop = GraphLoop()
     asyncio.run(loop.run_work(work))
     loop.close()
     failed, other = caplog.messages
     assert re.fullmatch(
-        rf"graph mine: a task that nothing waited for failed: ValueError at {re.escape(__file__)}:\d+", failed
+        rf"a task of a graph that nothing waited for failed: ValueError at {re.escape(__file__)}:\d+", failed
     )
-    assert other == "graph mine: its event loop reported a problem without an error"
+    assert other == "the event loop of the graphs reported a problem without an error"
