@@ -16,7 +16,7 @@ metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_
 
 
 def _refer_in_sqlite(column: str, target: str, ondelete: str | None = None) -> sa.ForeignKeyConstraint:
-    """Make a foreign key that PostgreSQL does without: its checks are dear, and `verify` makes them (decision 109)."""
+    """Make a foreign key that PostgreSQL does without: its checks are dear, and `verify` makes them (decision 105)."""
     return sa.ForeignKeyConstraint([column], [target], ondelete=ondelete).ddl_if("sqlite")
 
 

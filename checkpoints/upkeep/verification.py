@@ -94,7 +94,7 @@ def _count_rows(connection: sa.Connection, table: sa.Table) -> int:
 def _check_sqlite(connection: sa.Connection) -> Iterator[Damage]:
     """Run SQLite's checks of pages, indexes and references. PostgreSQL has its own checksums and constraints.
 
-    The references that it does without (decision 109) are checked on both: by `_check_strays` and `_check_heads`.
+    The references that it does without (decision 105) are checked on both: by `_check_strays` and `_check_heads`.
     """
     if connection.dialect.name != "sqlite":
         return

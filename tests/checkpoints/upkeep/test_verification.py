@@ -124,7 +124,7 @@ def test_a_head_on_another_conversation_s_message_is_named(store: Store) -> None
 
 
 def test_what_names_a_message_or_a_conversation_that_is_not_there_is_named(postgres_store: Store) -> None:
-    """PostgreSQL has no foreign keys for these (decision 109)."""
+    """PostgreSQL has no foreign keys for these (decision 105)."""
     one, other = talked(postgres_store, "a", "b"), talked(postgres_store, "c", "d")
     spoil(postgres_store, schema.branch, schema.branch.c.thread_id == one, head_id="gone")
     spoil(postgres_store, schema.checkpoint, schema.checkpoint.c.thread_id == other, message_id="gone")
