@@ -36,10 +36,10 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
 
     @server.post(SIGN_IN_PATH)
     async def begin(request: Request) -> Response:
-        return await authentication.begin(request.scope, (await read_form(request)).get("next", ""))
+        return await authentication.begin(request, (await read_form(request)).get("next", ""))
 
     @server.get(CALLBACK_PATH)
     async def finish(request: Request) -> Response:
-        return await authentication.finish(request.scope)
+        return await authentication.finish(request)
 
     admin.add_routes(server, people)

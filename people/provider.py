@@ -1,181 +1,165 @@
 """The only user of authlib: a provider of OpenID Connect signs people in by a code with PKCE and a signed token."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import httpx2
-from authlib.integrations.base_client import OAuthError
-from authlib.integrations.httpx_client import AsyncOAuth2Client
-from authlib.oidc.core import CodeIDToken
-from joserfc import jwt
-from joserfc.errors import BadSignatureError, ClaimError, InvalidKeyIdError, JoseError
-from joserfc.jwk import KeySet
-from joserfc.jws import JWSRegistry
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.starlette_client import OAuth
+from joserfc.errors import ClaimError, JoseError
+from starlette.requests import Request
 
 from agent.certificates import load_certificates
-from people.authentication_request import AuthenticationRequest
 from people.provider_claims import Claims
-from people.provider_documents import Metadata, ProviderDocuments
+from people.provider_metadata import DISCOVERY_PATH, Metadata, parse_metadata
 from people.sign_in_errors import OUTDATED, REPORTED, UNVERIFIED, SignInError, UnreachableError
 
-MAX_SECONDS = 10.0  # of all requests to the provider that one request of a browser waits for
+# The most seconds that one request of a browser waits for all requests to the provider.
+MAX_SECONDS = 10.0
+MAX_AGE_SECONDS = 3600
 MAX_REPLY_BYTES = 300_000
 LEEWAY_SECONDS = 30
-ALGORITHMS = frozenset(f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512))
 
 
 @dataclass(frozen=True)
 class Client:
-    """Waymark, as the provider knows it. Without a secret it is a public client."""
+    """Waymark, as the provider knows it. Without a secret it is a public client.
+
+    `wanted_claims` are those that the provider is asked for if its token lacks any of them.
+    """
 
     id: str
     secret: str
     redirect_uri: str
     scopes: str
-    wanted_claims: Sequence[str] = ()  # that the provider is asked for if its token lacks any of them
+    wanted_claims: Sequence[str] = ()
 
 
 class Provider:
     """A provider by its issuer. All errors are `SignInError`s."""
 
-    def __init__(self, issuer: str, client: Client) -> None:
+    def __init__(self, issuer: str, client: Client, read_clock: Callable[[], float] = time.monotonic) -> None:
         self.issuer = issuer
         self._client = client
-        self._documents = ProviderDocuments(issuer, self._fetch)
+        self._read_clock = read_clock
+        self._lock = asyncio.Lock()
+        self._app: Any = None
+        self._ends_at = 0.0
 
-    async def build_address(self, request: AuthenticationRequest) -> str:
-        """Return the address at which the browser signs in."""
-        async with _limit_time():
-            metadata = await self._documents.read_metadata()
-            address, _state = self._open_client().create_authorization_url(
-                metadata.authorization_endpoint,
-                state=request.state,
-                nonce=request.nonce,
-                code_verifier=request.verifier,
-            )
-        return str(address)
+    async def begin(self, request: Request) -> str:
+        """Return the address at which the browser signs in. The session of the request is what it is known by later."""
+        async with self._explain_failures():
+            app = await self._open()
+            found = await app.create_authorization_url(self._client.redirect_uri)
+            address = str(found.pop("url"))
+            await app.save_authorize_data(request, redirect_uri=self._client.redirect_uri, **found)
+        return address
 
-    async def check_sender(self, issuer: str | None) -> None:
-        """Refuse an answer that names another provider, or names none where this one always does (RFC 9207)."""
-        async with _limit_time():
-            metadata = await self._documents.read_metadata()
-        if issuer != self.issuer and (issuer is not None or metadata.authorization_response_iss_parameter_supported):
-            raise SignInError(UNVERIFIED, "the answer is of another provider, or does not say of which")
-
-    async def identify(self, code: str, request: AuthenticationRequest) -> Claims:
-        """Swap a code for the claims about the person who signed in."""
-        async with _limit_time():
-            metadata = await self._documents.read_metadata()
-            token = await self._fetch_token(metadata, code, request)
-            claims = await self._verify(token, metadata, request)
+    async def identify(self, request: Request) -> Claims:
+        """Swap the code of a browser that comes back for the claims about the person who signed in."""
+        async with self._explain_failures():
+            app = await self._open()
+            self._check_sender(request.query_params.get("iss"), app.server_metadata)
+            auth, options = self._choose_auth(app.server_metadata), self._list_claims()
+            token = await app.authorize_access_token(request, auth=auth, claims_options=options, leeway=LEEWAY_SECONDS)
+            claims = dict(token["userinfo"])
             is_whole = all(name in claims for name in self._client.wanted_claims)
-            if not is_whole and metadata.userinfo_endpoint:
-                return await self._complete(claims, metadata.userinfo_endpoint, str(token.get("access_token", "")))
-        return claims
-
-    async def build_end_address(self, next_address: str) -> str | None:
-        """Return the address at which the provider signs the browser out; None if it has none."""
-        async with _limit_time():
-            metadata = await self._documents.read_metadata()
-        if metadata.end_session_endpoint is None:
-            return None
-        fields = {"client_id": self._client.id, "post_logout_redirect_uri": next_address}
-        return f"{metadata.end_session_endpoint}{'&' if '?' in metadata.end_session_endpoint else '?'}{urlencode(fields)}"
-
-    async def _fetch_token(self, metadata: Metadata, code: str, request: AuthenticationRequest) -> dict[str, Any]:
-        try:
-            async with self._open_client(metadata) as client:
-                token: dict[str, Any] = await client.fetch_token(
-                    metadata.token_endpoint, grant_type="authorization_code", code=code, code_verifier=request.verifier
-                )
-        except OAuthError as error:
-            text = OUTDATED if error.error == "invalid_grant" else REPORTED
-            raise SignInError(text, f"the provider refused the code: {str(error.error)[:80]!r}") from None
-        except (ValueError, TypeError, RecursionError):
-            raise UnreachableError("the provider answered the code with something else than a token") from None
-        return token
-
-    async def _verify(self, token: dict[str, Any], metadata: Metadata, request: AuthenticationRequest) -> Claims:
-        """Return the claims of the signed token. The keys are read again if none fits: providers replace them."""
-        keys = await self._documents.read_keys()
-        try:
-            try:
-                return self._read_claims(token, keys, metadata, request)
-            except (InvalidKeyIdError, BadSignatureError):
-                newer = await self._documents.read_keys(other_than=keys)
-                return self._read_claims(token, newer, metadata, request)
-        except JoseError as error:
-            claim = error.claim if isinstance(error, ClaimError) else ""
-            raise SignInError(UNVERIFIED, f"the token is not valid: {error.error} {claim}".strip()) from None
-        except (ValueError, TypeError, RecursionError):
-            raise SignInError(UNVERIFIED, "the token is no token") from None
-
-    def _read_claims(
-        self, token: dict[str, Any], keys: KeySet, metadata: Metadata, request: AuthenticationRequest
-    ) -> Claims:
-        algorithms = ALGORITHMS.intersection(metadata.id_token_signing_alg_values_supported)
-        registry = JWSRegistry(algorithms=algorithms or ALGORITHMS, strict_check_header=False)
-        found = jwt.decode(str(token.get("id_token", "")), keys, registry=registry)
-        options = {
-            "iss": {"essential": True, "value": self.issuer},
-            "aud": {"essential": True, "value": self._client.id},
-            **{name: {"essential": True} for name in ("sub", "exp", "iat")},
-        }
-        params = {"nonce": request.nonce, "client_id": self._client.id, "access_token": token.get("access_token")}
-        claims = CodeIDToken(found.claims, found.header, options, params)
-        claims.validate(leeway=LEEWAY_SECONDS)
-        return dict(claims)
-
-    async def _complete(self, claims: Claims, address: str, access_token: str) -> Claims:
-        """Add what the provider tells to the bearer of the token, about the same person. The token itself wins."""
-        more = await self._fetch(address, {"Authorization": f"Bearer {access_token}"})
-        if not isinstance(more, dict) or more.get("sub") != claims["sub"]:
+            if is_whole or not app.server_metadata["userinfo_endpoint"]:
+                return claims
+            more = await app.userinfo(token=token)
+        if more.get("sub") != claims["sub"]:
             raise SignInError(UNVERIFIED, "the provider described somebody else than its token")
         return {**more, **claims}
 
-    async def _fetch(self, address: str, headers: dict[str, str] | None = None) -> Any:
-        async with self._open_client() as client:
-            try:
-                reply = await client.request("GET", address, headers=headers, withhold_token=True)
-                reply.raise_for_status()
-                return reply.json()
-            except (ValueError, RecursionError):
-                raise UnreachableError("the provider answered with something else than JSON") from None
+    async def build_end_address(self, next_address: str) -> str | None:
+        """Return the address at which the provider signs the browser out; None if it has none."""
+        async with self._explain_failures():
+            app = await self._open()
+            if not app.server_metadata["end_session_endpoint"]:
+                return None
+            found = await app.create_logout_url(next_address, client_id=self._client.id)
+        return str(found["url"])
 
-    def _open_client(self, metadata: Metadata | None = None) -> Any:
-        """Open a client that follows no redirect: a provider's description names all its addresses."""
-        method, secret = "none", self._client.secret
-        if secret and metadata and "client_secret_basic" in metadata.token_endpoint_auth_methods_supported:
-            method, secret = "client_secret_basic", quote(secret, safe="")
-        elif secret:
-            method = "client_secret_post"
-        return AsyncOAuth2Client(
-            quote(self._client.id, safe="") if method == "client_secret_basic" else self._client.id,
-            secret or None,
-            token_endpoint_auth_method=method,
-            scope=self._client.scopes,
-            redirect_uri=self._client.redirect_uri,
-            code_challenge_method="S256",
-            headers={"Accept-Encoding": "identity"},  # a packed reply may be of any size
-            timeout=MAX_SECONDS,
-            verify=load_certificates(),
-            follow_redirects=False,
-            event_hooks={"response": [_limit_reply]},
+    @asynccontextmanager
+    async def _explain_failures(self) -> AsyncIterator[None]:
+        """Turn what may go wrong at the provider, or on the way to it, into a `SignInError`."""
+        try:
+            async with asyncio.timeout(MAX_SECONDS):
+                yield
+        except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise UnreachableError(f"the provider cannot be reached: {type(error).__name__}") from None
+        except AuthlibBaseError as error:
+            text = OUTDATED if error.error in ("invalid_grant", "mismatching_state", "missing_code") else REPORTED
+            raise SignInError(text, f"the provider refused the code: {str(error.error)[:80]!r}") from None
+        except JoseError as error:
+            # The keys may have been replaced under their former names: the next sign-in reads them again.
+            self._ends_at = 0.0
+            claim = error.claim if isinstance(error, ClaimError) else ""
+            raise SignInError(UNVERIFIED, f"the token is not valid: {error.error} {claim}".strip()) from None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise UnreachableError(f"the provider's answer cannot be read: {type(error).__name__}") from None
+
+    async def _open(self) -> Any:
+        """Return authlib's client of the provider, which keeps its keys. It is made anew each hour."""
+        async with self._lock:
+            if self._app is None or self._ends_at <= self._read_clock():
+                async with httpx2.AsyncClient(**_build_limits()) as client:
+                    reply = await client.get(self.issuer.rstrip("/") + DISCOVERY_PATH)
+                    found = reply.raise_for_status().json()
+                self._app = self._register(parse_metadata(found, self.issuer))
+                self._ends_at = self._read_clock() + MAX_AGE_SECONDS
+            return self._app
+
+    def _register(self, metadata: Metadata) -> Any:
+        wanted = {
+            "scope": self._client.scopes,
+            "code_challenge_method": "S256",
+            "token_endpoint_auth_method": "client_secret_post" if self._client.secret else "none",
+            # An access token that lives for less than a minute is used as well.
+            "leeway": 0,
+        }
+        return OAuth().register(
+            "provider",
+            client_id=self._client.id,
+            client_secret=self._client.secret or None,
+            client_kwargs=wanted | _build_limits(),
+            **metadata.model_dump(),
         )
 
+    def _choose_auth(self, metadata: dict[str, Any]) -> httpx2.BasicAuth | None:
+        """Return the header of the token request, with the id and the secret encoded (RFC 6749, 2.3.1); None: its form."""
+        if not self._client.secret or "client_secret_basic" not in metadata["token_endpoint_auth_methods_supported"]:
+            return None
+        return httpx2.BasicAuth(quote(self._client.id, safe=""), quote(self._client.secret, safe=""))
 
-@asynccontextmanager
-async def _limit_time() -> AsyncIterator[None]:
-    """Turn what may go wrong on the way to the provider into an `UnreachableError`."""
-    try:
-        async with asyncio.timeout(MAX_SECONDS):
-            yield
-    except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise UnreachableError(f"the provider cannot be reached: {type(error).__name__}") from None
+    def _check_sender(self, issuer: str | None, metadata: dict[str, Any]) -> None:
+        """Refuse an answer that names another provider, or names none where this one always does (RFC 9207)."""
+        if issuer != self.issuer and (issuer is not None or metadata["authorization_response_iss_parameter_supported"]):
+            raise SignInError(UNVERIFIED, "the answer is of another provider, or does not say of which")
+
+    def _list_claims(self) -> dict[str, dict[str, Any]]:
+        return {
+            "iss": {"essential": True, "value": self.issuer},
+            "aud": {"essential": True, "value": self._client.id},
+            "sub": {"essential": True},
+        }
+
+
+def _build_limits() -> dict[str, Any]:
+    """Return the arguments of a client that follows no redirect: a provider's description names all its addresses."""
+    return {
+        # A packed reply may be of any size.
+        "headers": {"Accept-Encoding": "identity"},
+        "timeout": MAX_SECONDS,
+        "verify": load_certificates(),
+        "follow_redirects": False,
+        "event_hooks": {"response": [_limit_reply]},
+    }
 
 
 async def _limit_reply(response: httpx2.Response) -> None:

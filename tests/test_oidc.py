@@ -1,6 +1,7 @@
 """People whom a provider signs in, and the attacks on their way there and back."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ from html import unescape
 from operator import add
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlencode, urlsplit
 
 import httpx
 import pytest
@@ -118,6 +119,11 @@ def read_refresh(reply: httpx.Response) -> str:
     return unescape(found[1])
 
 
+def read_cookie(cookie: str) -> JSON:
+    found: JSON = json.loads(unquote(cookie.partition("=")[2].partition(";")[0]))
+    return found
+
+
 async def is_in(browser: httpx.AsyncClient) -> bool:
     return (await browser.get("/api/threads")).status_code == 200
 
@@ -166,8 +172,8 @@ def test_the_cookies_of_a_sign_in_are_for_this_host_and_no_script(hire: Any) -> 
             assert cookie.startswith("__Host-waymark_request_")
             assert all(part in cookie for part in ("HttpOnly", "Secure", "SameSite=lax", "Path=/", "Max-Age=600"))
             given = parse_qs(urlsplit(read_refresh(reply)).query)
-            secret = cookie.partition("=")[2].split(".")[2]
-            assert secret not in str(given)
+            [kept] = [each for name, each in read_cookie(cookie).items() if name != "next"]
+            assert kept["data"]["code_verifier"] not in str(given)
             assert given["redirect_uri"] == [f"{URL}/sign-in/callback"]
             callback = team.provider.authorize(read_refresh(reply), **MEMBER)
             ended, begun = (await team.come_back(browser, callback)).headers.get_list("set-cookie")[::-1]
@@ -293,6 +299,46 @@ def test_a_sign_in_ends_in_the_browser_that_began_it_alone_and_once(hire: Any) -
     run(story)
 
 
+def test_a_cookie_leads_to_no_other_host(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team, team.browser() as browser:
+            reply = await browser.post("/sign-in")
+            callback = team.provider.authorize(read_refresh(reply), **MEMBER)
+            [cookie] = reply.headers.get_list("set-cookie")
+            forged = json.dumps(read_cookie(cookie) | {"next": "https://evil.example"})
+            browser.cookies.clear()
+            browser.headers["cookie"] = f"{cookie.partition('=')[0]}={quote(forged)}"
+            assert 'data-next="/"' in (await team.come_back(browser, callback)).text
+
+    run(story)
+
+
+FORGED = [
+    "",
+    "%",
+    "7",
+    "[]",
+    "{}",
+    '{"_x": 7}',
+    '{"_state_provider_x": 7}',
+    '{"_state_provider_x": {"data": 7}}',
+    "[" * 9000,
+]
+
+
+@pytest.mark.parametrize("value", FORGED)
+def test_another_cookie_is_no_sign_in(hire: Any, value: str) -> None:
+    async def story() -> None:
+        async with hire() as team, team.browser() as browser:
+            name = (await browser.post("/sign-in")).headers["set-cookie"].partition("=")[0]
+            browser.cookies.clear()
+            reply = await browser.get("/sign-in/callback?state=x&code=y", headers={"cookie": f"{name}={quote(value)}"})
+            assert (reply.status_code in (403, 502), 'href="/sign-in"' in reply.text) == (True, True)
+            assert team.provider.requests == [DISCOVERY]
+
+    run(story)
+
+
 def test_a_cookie_that_was_kept_brings_a_used_code_back_in_vain(hire: Any) -> None:
     async def story() -> None:
         async with hire() as team, team.browser() as browser, team.browser() as thief:
@@ -393,11 +439,12 @@ def test_a_signed_out_browser_is_sent_to_the_providers_way_out(hire: Any) -> Non
             assert (await browser.post("/api/sessions/current/end")).status_code == 200
             own = {"sec-fetch-site": "same-origin"}
             address = read_refresh(await browser.get("/sign-in?signed-out=", headers=own))
-            assert address.startswith(f"{team.provider.issuer}/leave?theme=dark&client_id={CLIENT}&post_logout")
-            assert parse_qs(urlsplit(address).query)["post_logout_redirect_uri"] == [f"{URL}/sign-in"]
+            assert address.startswith(f"{team.provider.issuer}/leave?theme=dark&")
+            found = parse_qs(urlsplit(address).query)
+            assert (found["client_id"], found["post_logout_redirect_uri"]) == ([CLIENT], [f"{URL}/sign-in"])
             other = await browser.get("/sign-in?signed-out=", headers={"sec-fetch-site": "cross-site"})
             team.provider.metadata.pop("end_session_endpoint")
-            team.authentication.provider._documents._metadata = None
+            team.authentication.provider._ends_at = 0
             without = await browser.get("/sign-in?signed-out=", headers=own)
             assert all('method="post"' in each.text for each in (other, without))
 

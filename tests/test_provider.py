@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from joserfc import jwt
+from joserfc.jwk import RSAKey
+from starlette.requests import Request
 
 from people import provider
-from people.authentication_request import AuthenticationRequest
 from people.provider import Client, Provider
 from people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
 from people.sign_in_errors import OUTDATED, REPORTED, UNREACHABLE, UNVERIFIED, SignInError
@@ -36,22 +37,24 @@ def make_client(at: FakeProvider, secret: str = SECRET) -> Provider:
     return Provider(at.issuer, Client(CLIENT, secret, REDIRECT, "openid profile", wanted_claims=("groups",)))
 
 
-async def sign_in(own: Provider, at: FakeProvider, **claims: Any) -> Claims:
+def ask(query: str = "", session: JSON | None = None) -> Request:
+    scope = {"type": "http", "method": "GET", "query_string": query.encode(), "headers": []}
+    return Request(scope | {"session": {} if session is None else session})
+
+
+async def sign_in(
+    own: Provider, at: FakeProvider, prepare: Callable[[FakeProvider], None] = lambda _: None, **claims: Any
+) -> Claims:
     """Let somebody go to the provider and come back."""
-    request = AuthenticationRequest("/")
-    callback = at.authorize(await own.build_address(request), **claims)
-    return await own.identify(parse_qs(urlsplit(callback).query)["code"][0], request)
+    begun = ask()
+    callback = at.authorize(await own.begin(begun), **claims)
+    prepare(at)
+    return await own.identify(ask(urlsplit(callback).query, begun.session))
 
 
 def find_refusal(at: FakeProvider, prepare: Callable[[FakeProvider], None], **claims: Any) -> str:
-    async def story() -> None:
-        own, request = make_client(at), AuthenticationRequest("/")
-        code = parse_qs(urlsplit(at.authorize(await own.build_address(request), **claims)).query)["code"][0]
-        prepare(at)
-        await own.identify(code, request)
-
     with pytest.raises(SignInError) as caught:
-        asyncio.run(story())
+        asyncio.run(sign_in(make_client(at), at, prepare, **claims))
     return caught.value.text
 
 
@@ -120,6 +123,8 @@ LIES: dict[str, Callable[[FakeProvider], None]] = {
     "a key of its own": sign_with(partial(make_key, "evil")),
     "another key of the same name": sign_with(partial(make_rsa_key, "first ")),
     "a key in the token": bring_key,
+    "no keys": lambda at: at.answers.update({"/keys": reply_with(b'{"keys": []}')}),
+    "keys of nothing": lambda at: at.answers.update({"/keys": reply_with(b'{"keys": [{"kty": "RSA", "n": 1}]}')}),
     "no token": lambda at: setattr(at, "sign", lambda _: ""),
     "nonsense": lambda at: setattr(at, "sign", lambda _: "a.b.c"),
     "a number": lambda at: setattr(at, "sign", lambda _: 7),
@@ -139,7 +144,7 @@ def test_a_hash_of_the_access_token_and_an_audience_of_several_may_be_right(
     identity_provider.keys = [make()]
     half = hashlib.sha256(b"the access token").digest()[:16]
     at_hash = base64.urlsafe_b64encode(half).rstrip(b"=").decode()
-    given = {"sub": "1", "at_hash": at_hash, "aud": [CLIENT, "another"], "azp": CLIENT, "groups": []}
+    given: JSON = {"sub": "1", "at_hash": at_hash, "aud": [CLIENT, "another"], "azp": CLIENT, "groups": []}
     claims = asyncio.run(sign_in(make_client(identity_provider), identity_provider, **given))
     assert {name: claims[name] for name in given} == given
 
@@ -157,14 +162,38 @@ def test_keys_are_read_again_when_the_provider_has_replaced_them(identity_provid
     asyncio.run(story())
 
 
+def test_a_key_that_took_the_name_of_another_is_known_at_the_next_sign_in(identity_provider: FakeProvider) -> None:
+    async def story() -> None:
+        own = make_client(identity_provider)
+        await sign_in(own, identity_provider, groups=[])
+        identity_provider.keys = [RSAKey.generate_key(2048, {"kid": "first", "use": "sig", "alg": "RS256"})]
+        with pytest.raises(SignInError, match="bad_signature"):
+            await sign_in(own, identity_provider, groups=[])
+        await sign_in(own, identity_provider, groups=[])
+
+    asyncio.run(story())
+
+
+def test_the_keys_of_a_provider_are_read_again_after_an_hour(identity_provider: FakeProvider) -> None:
+    moments = [0]
+
+    async def story() -> None:
+        own = Provider(identity_provider.issuer, make_client(identity_provider)._client, lambda: moments[-1])
+        for moment, times in ((0, 1), (3599, 1), (3600, 2)):
+            moments.append(moment)
+            await sign_in(own, identity_provider, groups=[])
+            assert [identity_provider.requests.count(path) for path in (DISCOVERY, "/keys")] == [times] * 2
+
+    asyncio.run(story())
+
+
 def test_a_sign_in_that_one_process_began_is_finished_by_another(identity_provider: FakeProvider) -> None:
     async def story() -> None:
-        begun = AuthenticationRequest("/t/1")
-        callback = identity_provider.authorize(await make_client(identity_provider).build_address(begun), groups=[])
-        kept = AuthenticationRequest.parse_cookie(begun.format_cookie())
-        assert kept
-        code = parse_qs(urlsplit(callback).query)["code"][0]
-        assert (await make_client(identity_provider).identify(code, kept))["sub"] == "1"
+        begun = ask()
+        callback = identity_provider.authorize(await make_client(identity_provider).begin(begun), groups=[])
+        kept = json.loads(json.dumps(begun.session))
+        claims = await make_client(identity_provider).identify(ask(urlsplit(callback).query, kept))
+        assert claims["sub"] == "1"
 
     asyncio.run(story())
 
@@ -174,12 +203,17 @@ def test_an_answer_says_which_provider_it_is_of_where_that_one_does(
     identity_provider: FakeProvider, announced: bool
 ) -> None:
     identity_provider.metadata["authorization_response_iss_parameter_supported"] = announced
-    own, refused = make_client(identity_provider), []
+    refused = []
 
     async def story() -> None:
+        own = make_client(identity_provider)
         for issuer in ("https://evil.example", identity_provider.issuer + "/", None, identity_provider.issuer):
+            begun = ask()
+            callback = identity_provider.authorize(await own.begin(begun), groups=[])
+            query = dict(parse_qsl(urlsplit(callback).query)) | {"iss": issuer}
+            answer = urlencode({name: value for name, value in query.items() if value is not None})
             try:
-                await own.check_sender(issuer)
+                await own.identify(ask(answer, begun.session))
             except SignInError:
                 refused.append(issuer)
 
@@ -230,13 +264,11 @@ def test_a_provider_in_trouble_is_one_sentence(
     monkeypatch.setattr(provider, "MAX_SECONDS", 0.1 if trouble == "silent" else 60)
     TROUBLE[trouble](identity_provider)
     with pytest.raises(SignInError) as caught:
-        asyncio.run(make_client(identity_provider).build_address(AuthenticationRequest("/")))
+        asyncio.run(make_client(identity_provider).begin(ask()))
     assert caught.value.text == UNREACHABLE
 
 
 LATER: dict[str, Callable[[FakeProvider], None]] = {
-    "no keys": lambda at: at.answers.update({"/keys": reply_with(b'{"keys": []}')}),
-    "keys of nothing": lambda at: at.answers.update({"/keys": reply_with(b'{"keys": [{"kty": "RSA", "n": 1}]}')}),
     "keys that are no keys": lambda at: at.answers.update({"/keys": reply_with(b"[1]")}),
     "huge keys": lambda at: at.answers.update({"/keys": reply_with(b" " * 1_000_000)}),
     "no token": lambda at: at.answers.update({"/token": reply_with(b"<html>")}),
@@ -331,20 +363,3 @@ def test_an_address_of_mail_is_a_group_only_if_it_is_verified(verified: object, 
 )
 def test_a_person_is_shown_by_name_and_an_address_that_is_theirs(claims: JSON, name: str) -> None:
     assert read_person_name(claims) == name
-
-
-@pytest.mark.parametrize("next_path", ["/", "/t/1?x=2.5", "/t/a%20b"])
-def test_a_sign_in_waits_in_a_cookie(next_path: str) -> None:
-    request = AuthenticationRequest(next_path)
-    assert AuthenticationRequest.parse_cookie(request.format_cookie()) == request
-
-
-@pytest.mark.parametrize("value", ["", "a", "a.b.c", "a..c./", ".b.c./", "...", "a.b.c."])
-def test_another_cookie_is_no_sign_in(value: str) -> None:
-    assert AuthenticationRequest.parse_cookie(value) is None
-
-
-def test_a_cookie_leads_to_no_other_host() -> None:
-    found = AuthenticationRequest.parse_cookie("a.b.c.%2F%2Fevil.example")
-    assert found
-    assert found.next_path == "/"

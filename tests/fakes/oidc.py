@@ -25,7 +25,7 @@ from tests.fakes.server import ThreadedServer
 
 JSON = dict[str, Any]
 Key = RSAKey | ECKey
-CLIENT, SECRET = "waymark", "a-secret+of:letters&signs%20~/"
+CLIENT, SECRET = "waymark/of:a team", "a-secret+of:letters&signs%20~/"
 DISCOVERY = "/.well-known/openid-configuration"
 
 
@@ -87,7 +87,7 @@ class FakeProvider:
         wanted = {"response_type": "code", "client_id": CLIENT, "code_challenge_method": "S256"}
         for name, value in wanted.items():
             self._require(given.get(name) == value, f"{name} of an address")
-        self._require("openid" in given["scope"].split() and len(given["state"]) >= 32, "scope and state")
+        self._require("openid" in given["scope"].split() and len(given["state"]) >= 30, "scope and state")
         code = secrets.token_urlsafe(16)
         self._codes[code] = {**given, "claims": {"sub": sub, **claims}}
         answer = {"code": code, "state": given["state"]}
@@ -126,7 +126,8 @@ class FakeProvider:
         claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": known["nonce"]}
         claims |= known["claims"] | self.claims
         token = self.sign({name: value for name, value in claims.items() if value is not None})
-        return JSONResponse({"access_token": "the access token", "token_type": "Bearer", "id_token": token})
+        answer = {"access_token": "the access token", "token_type": "Bearer", "expires_in": 30, "id_token": token}
+        return JSONResponse(answer)
 
     def _require(self, is_right: bool, what: str) -> None:
         if not is_right:
