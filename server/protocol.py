@@ -17,6 +17,9 @@ MAX_HEAD_BYTES = 65_536
 HEAD_SECONDS = 10.0
 MAX_PROXY_HEADERS = 4  # of a handshake: three are right
 MAX_PROXY_HEADER_BYTES = 4_000
+# websockets waits without end after longer lines, or more of them.
+MAX_SOCKET_LINE_BYTES = 8_000
+MAX_SOCKET_HEADERS = 100
 _SOCKET_HEADERS = (b"host", b"origin", b"user-agent", b"accept-language", b"upgrade", b"connection")
 
 
@@ -57,6 +60,10 @@ class HttpProtocol(H11Protocol):
             self.send_400_response("The request is too large.")  # half of its groups would be another role
             return
         self.headers = [*_select_socket_headers(self.headers), *named]
+        longest = max(len(event.target), *(len(name) + len(value) for name, value in self.headers))
+        if longest > MAX_SOCKET_LINE_BYTES or len(self.headers) > MAX_SOCKET_HEADERS:
+            self.send_400_response("The request is too large.")
+            return
         super().handle_websocket_upgrade(event)
 
     def _clear_deadline(self) -> None:
@@ -68,7 +75,7 @@ class HttpProtocol(H11Protocol):
 def _select_socket_headers(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
     """Select the headers that a socket's handshake needs, and of the cookies those of Waymark.
 
-    websockets waits without end after a line of 8 kB, as all cookies of this host may be, after 128 headers, and for a body.
+    All cookies of this host may be too long a line for websockets, which also waits for a body.
     """
     for name, value in headers:
         if name == b"cookie":

@@ -20,6 +20,7 @@ from server.protocol import (
     HttpProtocol,
     _select_proxy_headers,
 )
+from server.session.session_authentication import COOKIE_PREFIX
 
 Story = Callable[[int], Awaitable[None]]
 NAMED = ("/held", "/second", "/last", "/refused", "/body", "/up")
@@ -213,6 +214,23 @@ def upgrade(head: bytes = b"", key: bytes = b"dGhlIHNhbXBsZSBub25jZQ==") -> byte
 def test_a_socket_is_answered_whatever_else_its_request_carries(head: bytes) -> None:
     async def story(port: int) -> None:
         assert b"403" in (await ask(port, upgrade(head))).partition(b"\r\n")[0]
+
+    serve(story)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        upgrade().replace(b"GET / ", b"GET /?x=" + b"x" * 9_000 + b" "),
+        *(upgrade(name + b": " + b"x" * 9_000 + b"\r\n") for name in (b"User-Agent", b"Origin", b"Sec-WebSocket-Protocol")),
+        upgrade(b"Cookie: " + COOKIE_PREFIX.encode() + b"1=" + b"x" * 9_000 + b"\r\n"),
+        upgrade(b"".join(b"Sec-WebSocket-X%d: x\r\n" % number for number in range(140))),
+    ],
+    ids=lambda asked: asked[-60:].decode(),
+)
+def test_a_socket_that_would_wait_without_end_is_refused(asked: bytes) -> None:
+    async def story(port: int) -> None:
+        assert b"400" in (await ask(port, asked)).partition(b"\r\n")[0]
 
     serve(story)
 
