@@ -25,7 +25,7 @@ from agent.time_travel import excerpts
 from agent.time_travel.move_paths import MAX_OUTSIDE_MESSAGES
 from agent.time_travel.moves import MAX_KEPT_AFTER, MAX_KEPT_BEFORE, MAX_NOTE_CHARS
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
-from agent.tools import mcp_messages, remote_tool
+from agent.tools import mcp_limits, remote_tool
 from agent.tracing import langfuse
 from agent.user_graphs import reporter, streaming
 from agent.user_graphs.path import MAX_PATH_SECONDS
@@ -254,13 +254,11 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{history.PORTION_CHECKPOINTS} checkpoints, {history.PORTION_BRANCHES} branches, "
         f"{agent_transcript.PORTION_MESSAGES} messages of an agent's memory; "
         f"{list_rows.MAX_SHOWN_DESCRIPTION_CHARS} characters of a checkpoint's description",
-        "One message of an MCP server": f"{mcp_messages.MAX_MESSAGE_BYTES:,} bytes kept while it is read, "
-        f"of {mcp_messages.MAX_SKIPPED_BYTES / 1e6:g} MB that arrive in {mcp_messages.MAX_MESSAGE_SECONDS:g} s, "
-        f"{mcp_messages.MAX_MESSAGE_VALUES:,} values, {mcp_messages.MAX_REMOTE_RESULT_CHARS:,} characters of result; "
+        "One message of an MCP server": f"{mcp_limits.MAX_MESSAGE_BYTES / 1e6:g} MB and {mcp_limits.MAX_MESSAGE_VALUES:,} "
+        f"values, {remote_tool.MAX_REMOTE_RESULT_CHARS:,} characters of result; "
         f"a schema of {remote_tool.MAX_SCHEMA_VALUES:,} values and {remote_tool.MAX_SCHEMA_CHARS:,} characters",
-        "All messages of an MCP server in a minute": f"{mcp_messages.MAX_LINES:,} lines of a program, "
-        f"{mcp_messages.MAX_EVENT_LINES:,} of an address, {mcp_messages.MAX_KEPT_BYTES / 1e6:g} MB kept; beyond it the "
-        "session is opened again",
+        "All messages of an MCP server in a minute": f"{mcp_limits.MAX_MINUTE_BYTES / 1e6:g} MB, each message with "
+        f"{mcp_limits.MESSAGE_COST_BYTES / 1e3:g} kB more; beyond it the session is opened again",
         "One request to the server": f"{protocol.MAX_HEAD_BYTES:,} bytes of address and headers in "
         f"{protocol.HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
         f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "

@@ -8,7 +8,8 @@ than a second to import, so they load only with a configured server.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import suppress
+from contextvars import Context
 from dataclasses import dataclass, field
 from importlib import import_module
 from time import monotonic
@@ -17,15 +18,13 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.tools import BaseTool, ToolException
 
 from agent.fence import Fence
-from agent.tools.mcp_messages import BROKEN_CODE, MAX_REMOTE_RESULT_CHARS, UNREADABLE_CODE
-from agent.tools.remote_tool import UnusableSchemaError, adapt_tool
+from agent.tools.remote_tool import MAX_REMOTE_RESULT_CHARS, UnusableSchemaError, adapt_tool, read_result
 from checkpoints.values.text import shorten_for_model
 
 if TYPE_CHECKING:
     from mcp import ClientSession
-    from mcp.types import CallToolResult, Tool
-
-    from agent.tools.mcp_transports import Messages
+    from mcp.client import Transport
+    from mcp_types import CallToolResult, Tool
 
 MAX_OPEN_SECONDS = 30.0  # a program may have to be downloaded first
 MAX_SESSION_WAIT_SECONDS = 10.0  # a call's wait for a session
@@ -37,7 +36,7 @@ MIN_RETRY_PAUSE_SECONDS, MAX_RETRY_PAUSE_SECONDS = 0.5, 60.0  # before the next 
 MAX_SERVER_TOOLS = 64  # of one server
 MAX_TOOLS = 120  # built-in and remote: providers take 128, and a run adds its own (fork, goto …)
 FENCE = Fence("result of another program")
-_CONNECTION_CODES = (BROKEN_CODE, 32600)  # the library's own codes for a lost connection or session
+_UNREADABLE = "gave an answer that is too long or no message of the protocol"
 _log = logging.getLogger(__name__)
 
 
@@ -100,7 +99,6 @@ class _ServerConnection:
         self._is_open = asyncio.Event()
         self._needs_check = asyncio.Event()  # set after a failed call
         self._pending_calls: dict[asyncio.Task[CallToolResult], float] = {}  # unanswered calls and their start times
-        self._unreadable_calls: set[asyncio.Task[CallToolResult]] = set()  # ended because of what came instead
 
     async def keep_open(self) -> None:
         """Hold a session open as long as the app runs."""
@@ -145,23 +143,17 @@ class _ServerConnection:
             finally:
                 self._session = None
                 self._is_open.clear()
-                for call in self._pending_calls:  # they would never end
-                    call.cancel()
 
     async def _handle_message(self, message: object) -> None:
         """End the open calls soon after a message that cannot be read: it may be the answer to any of them."""
         if isinstance(message, Exception):
-            asyncio.get_running_loop().call_later(MAX_NOISE_SECONDS, self._end_unreadable_calls, [*self._pending_calls])
-
-    def _end_unreadable_calls(self, calls: "Sequence[asyncio.Task[CallToolResult]]") -> None:
-        self._unreadable_calls.update(open_calls := [call for call in calls if call in self._pending_calls])
-        for call in open_calls:
-            call.cancel()
+            for call in self._pending_calls:
+                asyncio.get_running_loop().call_later(MAX_NOISE_SECONDS, call.cancel)
 
     async def _watch_session(self, session: "ClientSession") -> None:
         """Raise when the session has died, and never return: a program that ended may give no other sign."""
-        from mcp import McpError  # noqa: PLC0415
-        from mcp.types import METHOD_NOT_FOUND  # noqa: PLC0415
+        from mcp import MCPError  # noqa: PLC0415
+        from mcp_types import METHOD_NOT_FOUND  # noqa: PLC0415
 
         pause = PING_INTERVAL_SECONDS
         while True:
@@ -172,14 +164,15 @@ class _ServerConnection:
             # Many servers do one thing at a time, and may still work on a call that was stopped.
             busy_seconds = max(self._pending_calls.values(), default=0.0) + MAX_BUSY_SECONDS - monotonic()
             pause = min(busy_seconds, PING_INTERVAL_SECONDS) if busy_seconds > 0 else PING_INTERVAL_SECONDS
-            if busy_seconds > 0:
+            if busy_seconds > 0 and self._is_open.is_set():
                 continue
             try:
                 async with asyncio.timeout(MAX_PING_SECONDS):
                     await session.send_ping()
-            except McpError as error:
-                if error.error.code != METHOD_NOT_FOUND:
+            except MCPError as error:
+                if error.code != METHOD_NOT_FOUND:
                     raise
+            self._is_open.set()
 
     def _adapt_tool(self, found: "Tool") -> BaseTool | None:
         """Return a server's tool under a unique name; None if a model cannot be given it."""
@@ -188,7 +181,7 @@ class _ServerConnection:
             return await self._call_tool(found.name, arguments)
 
         try:
-            return adapt_tool(self.server.name, found.name, found.description or "", found.inputSchema, call_remote)
+            return adapt_tool(self.server.name, found.name, found.description or "", found.input_schema, call_remote)
         except UnusableSchemaError as error:
             _log.warning("a tool of the MCP server %s is not offered: %s", self.server.name, error)
             return None
@@ -199,7 +192,8 @@ class _ServerConnection:
                 await self._is_open.wait()
         if self._session is None:
             raise ToolException(f"The server {self.server.name} cannot be reached now. Go on without it.")
-        call = asyncio.create_task(_request_call(self._session, name, arguments))
+        # Without its context: the library would send the trace of the run along.
+        call = asyncio.create_task(_request_call(self._session, name, arguments), context=Context())
         self._pending_calls[call] = monotonic()
         call.add_done_callback(self._forget_call)
         is_good = False
@@ -209,19 +203,14 @@ class _ServerConnection:
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) and task.cancelling():
                 raise  # the run was stopped, or the call took too long
-            raise self._make_break_error(is_unreadable=call in self._unreadable_calls) from None
+            raise self._make_break_error(_UNREADABLE) from None
         except Exception as error:  # noqa: BLE001  (as above)
-            refusal = getattr(error, "error", None)  # the protocol's own form of a refusal
-            if refusal is not None and refusal.code not in (*_CONNECTION_CODES, UNREADABLE_CODE):
-                raise ToolException(_fence_remote_result(str(refusal.message))) from None
-            is_unreadable = refusal is not None and refusal.code == UNREADABLE_CODE
-            raise self._make_break_error(is_unreadable=is_unreadable) from None
+            raise self._explain_failure(error) from None
         finally:
-            self._unreadable_calls.discard(call)
             if not is_good:
                 self._needs_check.set()
-        text = FENCE.wrap("".join(block.text for block in result.content if block.type == "text"))
-        if result.isError:
+        text = FENCE.wrap(read_result(result))
+        if result.is_error:
             raise ToolException(text)
         return text
 
@@ -230,14 +219,25 @@ class _ServerConnection:
         if not call.cancelled():
             call.exception()  # retrieved, because no task may wait for it any more
 
-    def _make_break_error(self, *, is_unreadable: bool) -> ToolException:
-        reason = "gave an answer that is no message of the protocol" if is_unreadable else "broke off in the middle of this"
+    def _explain_failure(self, error: Exception) -> ToolException:
+        from mcp import MCPError  # noqa: PLC0415
+        from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, PARSE_ERROR  # noqa: PLC0415
+
+        if not isinstance(error, MCPError) or error.code in (PARSE_ERROR, INVALID_REQUEST):
+            return self._make_break_error(_UNREADABLE)
+        if error.code == CONNECTION_CLOSED:
+            # The next call waits for the check.
+            self._is_open.clear()
+            return self._make_break_error("broke off in the middle of this")
+        return ToolException(FENCE.wrap(shorten_for_model(error.message, MAX_REMOTE_RESULT_CHARS)))
+
+    def _make_break_error(self, reason: str) -> ToolException:
         return ToolException(
             f"The server {self.server.name} {reason}: it may have been done or not. Look before you try again."
         )
 
 
-def _open_messages(server: McpServer) -> "AbstractAsyncContextManager[Messages]":
+def _open_messages(server: McpServer) -> "Transport":
     from agent.tools.mcp_transports import open_address, open_program  # noqa: PLC0415  (see above)
 
     if server.url is not None:
@@ -247,12 +247,14 @@ def _open_messages(server: McpServer) -> "AbstractAsyncContextManager[Messages]"
 
 async def _list_tools(session: "ClientSession") -> "list[Tool]":
     """Return the first tools of a server, and ask for no more pages than they need."""
+    from mcp_types import PaginatedRequestParams  # noqa: PLC0415  (see above)
+
     found: list[Tool] = []
     cursor: str | None = None
     for _ in range(MAX_SERVER_TOOLS):
-        page = await session.list_tools(cursor)
+        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
         found += page.tools
-        cursor = page.nextCursor
+        cursor = page.next_cursor
         if not cursor or len(found) >= MAX_SERVER_TOOLS:
             break
     return found[:MAX_SERVER_TOOLS]
@@ -260,23 +262,21 @@ async def _list_tools(session: "ClientSession") -> "list[Tool]":
 
 async def _request_call(session: "ClientSession", name: str, arguments: dict[str, Any]) -> "CallToolResult":
     """Call a tool. The session's own `call_tool` would check unread content against a schema, at any cost."""
-    from mcp import types  # noqa: PLC0415  (see above)
+    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult  # noqa: PLC0415  (see above)
 
-    request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
-    return await session.send_request(types.ClientRequest(request), types.CallToolResult)
+    request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
+    return await session.send_request(request, CallToolResult)
 
 
 def _describe_break(error: BaseException) -> str:
     """Return a few words without the server's text and without an address, which may hold a key."""
+    from mcp_types import CONNECTION_CLOSED  # noqa: PLC0415  (see above)
+
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     status = getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    if getattr(getattr(error, "error", None), "code", None) in _CONNECTION_CODES:
+    if getattr(error, "code", None) == CONNECTION_CLOSED:
         return "it closed the connection"
     return f"HTTP {status}" if status else getattr(error, "strerror", None) or type(error).__name__
-
-
-def _fence_remote_result(text: str) -> str:
-    return FENCE.wrap(shorten_for_model(text, MAX_REMOTE_RESULT_CHARS))

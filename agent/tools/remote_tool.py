@@ -1,20 +1,26 @@
-"""A tool of another program as a model gets it: its name, description and schema cleaned and limited."""
+"""A tool of another program as a model gets it: its name, description, schema and results, cleaned and limited."""
 
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic_core import to_json
 
 from agent.fence import clean_text
-from checkpoints.values.limits import MAX_ARGUMENT_LEVELS, has_more_values, is_deeper
+from checkpoints.values.limits import MAX_ARGUMENT_LEVELS, has_more_values, is_deeper, to_label
+from checkpoints.values.text import shorten_for_model
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, ContentBlock
 
 MAX_TOOL_NAME_CHARS = 64  # the providers' limit
 MAX_TOOL_DESCRIPTION_CHARS = 2_000
 MAX_SCHEMA_VALUES = 2_000  # of one tool; more is not offered, because a request carries every schema
 MAX_SCHEMA_CHARS = 40_000  # of its texts together
+MAX_REMOTE_RESULT_CHARS = 40_000
 _TEXTS = ("title", "description", "$comment")
 _FOREIGN_SIGNS = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -109,3 +115,29 @@ def _check_exact_text(value: Any) -> Any:
     if isinstance(value, str) and not all(each.isprintable() or each in "\t\n" for each in value):
         raise UnusableSchemaError("its schema holds invisible characters")
     return value
+
+
+def read_result(result: "CallToolResult") -> str:
+    """Return the texts of a result, within the limit. Its values stand for blocks that have no text."""
+    texts = list(map(_describe_block, result.content))
+    if result.structured_content is not None and not any(map(_find_text, result.content)):
+        texts.append(to_json(result.structured_content).decode())
+    joined = "\n".join(texts)
+    return shorten_for_model(joined if joined.strip() else "(nothing)", MAX_REMOTE_RESULT_CHARS)
+
+
+def _find_text(block: "ContentBlock") -> str:
+    """Return the text of a block, or of the resource in it; an empty one without any."""
+    text: str = getattr(block.resource if block.type == "resource" else block, "text", "")
+    return text if text.strip() else ""
+
+
+def _describe_block(block: "ContentBlock") -> str:
+    """Return the text of a block, or a note of what it is."""
+    if (text := _find_text(block)) or block.type == "text":
+        return text
+    if block.type == "resource":
+        return f"(a resource at {to_label(block.resource.uri)}, which cannot be shown here)"
+    if block.type == "resource_link":
+        return f"(a link to {to_label(block.uri)})"
+    return f"(content of the kind {block.type}, which cannot be shown here)"

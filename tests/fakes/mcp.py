@@ -5,11 +5,16 @@ import base64
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
-from mcp.server.fastmcp import FastMCP, Image
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Image
+from mcp.server.mcpserver.exceptions import ToolError
 
-server = FastMCP("fake", log_level="ERROR", port=int(sys.argv[1]) if sys.argv[1:] else 0)
+server = MCPServer("fake", log_level="ERROR")
+# The library takes standard output for itself, and sends what a program prints elsewhere.
+output = os.fdopen(os.dup(1), "w")
 
 
 @server.tool()
@@ -39,23 +44,19 @@ async def hang(mark: str) -> str:
 
 
 @server.tool()
-def block(mark: str) -> str:
+async def block(mark: str) -> str:
     """Never answer, and nothing else either."""
-    import time
-
-    Path(mark).touch()
-    time.sleep(3600)
+    Path(mark).touch()  # noqa: ASYNC240  (as above)
+    time.sleep(3600)  # noqa: ASYNC251  (as above)
     return ""
 
 
 @server.tool()
-def work(mark: str) -> str:
+async def work(mark: str) -> str:
     """Do nothing else until the mark is taken away."""
-    import time
-
-    Path(mark).touch()
-    while Path(mark).exists():
-        time.sleep(0.02)
+    Path(mark).touch()  # noqa: ASYNC240  (as above)
+    while Path(mark).exists():  # noqa: ASYNC240  (as above)
+        time.sleep(0.02)  # noqa: ASYNC251  (as above)
     return "done"
 
 
@@ -85,7 +86,7 @@ def flood(megabytes: int) -> str:
 @server.tool()
 async def babble(mark: str) -> str:
     """Print something, and answer when the mark is there."""
-    print("this is not JSON", flush=True)  # noqa: T201  (as programs do that log to the wrong place)
+    print("this is not JSON", file=output, flush=True)
     while not Path(mark).exists():  # noqa: ASYNC110, ASYNC240  (a file has no event)
         await asyncio.sleep(0.02)
     return "done"
@@ -94,22 +95,26 @@ async def babble(mark: str) -> str:
 @server.tool()
 def chatter(line: str, count: int) -> str:
     """Print these lines before the answer."""
-    print(line * count, end="", flush=True)  # noqa: T201  (as above)
+    print(line * count, end="", file=output, flush=True)
     return "done"
 
 
 @server.tool()
-async def stutter() -> str:
+async def stutter(mark: str) -> str:
     """Begin a line, and never end it."""
-    print('{"jsonrpc', end="", flush=True)  # noqa: T201  (as above)
+    print('{"jsonrpc', end="", file=output, flush=True)
+    Path(mark).touch()  # noqa: ASYNC240  (as above)
     await asyncio.sleep(3600)
     return ""
 
 
 @server.tool()
 def fail() -> str:
-    raise ValueError("<<< not so >>>")
+    raise ToolError("<<< not so >>>")
 
 
 if __name__ == "__main__":
-    server.run("streamable-http" if sys.argv[1:] else "stdio")
+    if sys.argv[1:]:
+        server.run("streamable-http", port=int(sys.argv[1]))
+    else:
+        server.run("stdio")

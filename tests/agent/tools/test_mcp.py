@@ -18,10 +18,10 @@ import psutil
 import pytest
 from langchain_core.tools import BaseTool, ToolException
 
-from agent.tools import mcp, mcp_transports
+from agent.tools import mcp
 from agent.tools.calculator import calculator
 from agent.tools.mcp import FENCE, McpServer, McpServers
-from agent.tools.mcp_messages import MAX_LINES
+from agent.tools.mcp_limits import MAX_MINUTE_BYTES, MESSAGE_COST_BYTES
 from checkpoints import RunState
 from tests.agent.cast import agent
 from tests.agent.running import model_at, running, tool
@@ -35,6 +35,7 @@ pytestmark = pytest.mark.slow
 
 PROGRAM = ("-m", "tests.fakes.mcp")
 WHERE = {"PYTHONPATH": str(ROOT)}
+TOO_MANY = MAX_MINUTE_BYTES // MESSAGE_COST_BYTES
 FAKE = McpServer("fake", sys.executable, PROGRAM, WHERE | {"GIVEN": "a gift"})
 
 
@@ -105,13 +106,11 @@ def test_arguments_arrive_whatever_they_are_called() -> None:
     play(story, FAKE)
 
 
-def test_a_result_of_50_mb_in_one_line_is_cut_as_it_is_read_and_holds_nothing_up() -> None:
+def test_a_result_of_50_mb_in_one_line_ends_its_call_and_holds_nothing_up() -> None:
     async def story(offered: Offered) -> None:
         with timing_steps() as steps:
-            text = await offered.call("fake__flood", megabytes=50)
-        assert text.startswith("x" * mcp.MAX_REMOTE_RESULT_CHARS)
-        assert len(text) < mcp.MAX_REMOTE_RESULT_CHARS + 100
-        assert "cut: the whole result has 1" in text or "cut: the whole result has 5" in text
+            text = await offered.call("fake__flood", megabytes=25)
+        assert "too long" in text
         assert steps.longest.seconds < MAX_STEP_SECONDS, steps.longest
         assert await offered.call("fake__add", a=1, b=2) == "3"
 
@@ -129,7 +128,9 @@ def test_lines_of_brackets_hold_nothing_up() -> None:
     play(story, FAKE)
 
 
-def test_a_call_ends_soon_after_an_answer_that_is_no_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_ends_soon_after_an_answer_that_is_no_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(mcp, "MAX_NOISE_SECONDS", 0.2)
 
     async def story(offered: Offered) -> None:
@@ -138,6 +139,7 @@ def test_a_call_ends_soon_after_an_answer_that_is_no_json(tmp_path: Path, monkey
         assert await offered.call("fake__add", a=1, b=2) == "3"
 
     play(story, FAKE)
+    assert "this is not JSON" not in caplog.text
 
 
 def test_a_program_may_print_a_line_before_its_answer(tmp_path: Path) -> None:
@@ -149,21 +151,25 @@ def test_a_program_may_print_a_line_before_its_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ['{"jsonrpc":"2.0","method":"notifications/message","params":{}}', ""])
-def test_a_program_that_sends_without_end_is_started_anew(line: str) -> None:
+def test_a_program_that_sends_without_end_is_started_anew(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp, "MAX_NOISE_SECONDS", 0.2)
+    monkeypatch.setattr(mcp, "MAX_PING_SECONDS", 0.5)
+
     async def story(offered: Offered) -> None:
         assert await offered.call("fake__chatter", line=f"{line}\n", count=1_000) == "done"
-        assert "broke off in the middle" in await offered.call("fake__chatter", line=f"{line}\n", count=MAX_LINES)
+        assert "too long" in await offered.call("fake__chatter", line=f"{line}\n", count=TOO_MANY)
         await call_until_it_answers(offered)
 
     play(story, FAKE)
 
 
-def test_a_line_that_does_not_end_ends_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_transports, "MAX_MESSAGE_SECONDS", 0.5)
+def test_a_line_that_does_not_end_costs_no_more_than_the_next_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp, "MAX_NOISE_SECONDS", 0.2)
 
     async def story(offered: Offered) -> None:
-        assert "broke off in the middle" in await offered.call("fake__stutter")
-        await call_until_it_answers(offered)
+        await begin_and_cancel(offered, "fake__stutter", tmp_path / "stutters")
+        assert "no message of the protocol" in await offered.call("fake__add", a=1, b=2)
+        assert await offered.call("fake__add", a=1, b=2) == "3"
 
     play(story, FAKE)
 
@@ -178,7 +184,9 @@ def test_a_server_that_dies_in_a_call_is_started_anew_for_the_next_one() -> None
     async def story(offered: Offered) -> None:
         first = await offered.call("fake__who_am_i")
         assert "broke off in the middle" in await offered.call("fake__die")
-        assert first != await offered.call("fake__who_am_i") != ""
+        second = await offered.call("fake__who_am_i")
+        assert second.endswith(" a gift ")
+        assert second != first
 
     play(story, FAKE)
 

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from agent.tools.remote_tool import (
+    MAX_REMOTE_RESULT_CHARS,
     MAX_SCHEMA_VALUES,
     MAX_TOOL_DESCRIPTION_CHARS,
     MAX_TOOL_NAME_CHARS,
     RemoteTool,
     UnusableSchemaError,
     adapt_tool,
+    read_result,
 )
 from checkpoints.values.limits import MAX_ARGUMENT_LEVELS
 
@@ -78,3 +80,48 @@ def test_a_schema_that_would_fail_every_request_is_not_offered(properties: dict[
 def test_a_schema_with_an_invisible_name_is_not_offered(schema: dict[str, Any]) -> None:
     with pytest.raises(UnusableSchemaError, match="invisible"):
         adapted(schema)
+
+
+VALUES = {"id": 42, "note": "é", "tags": []}
+WRITTEN = '{"id":42,"note":"é","tags":[]}'
+IMAGE = {"type": "image", "data": "x", "mimeType": "image/png"}
+NO_IMAGE = "(content of the kind image, which cannot be shown here)"
+LINK = {"type": "resource_link", "uri": "a://b", "name": "b"}
+FILE = {"type": "resource", "resource": {"uri": "a://b", "blob": "eA=="}}
+
+
+def read(*content: Any, **more: Any) -> str:
+    from mcp_types import CallToolResult
+
+    return read_result(CallToolResult.model_validate({"content": content, **more}))
+
+
+def test_a_result_is_one_text_within_the_limit() -> None:
+    for length, note in ((MAX_REMOTE_RESULT_CHARS, ""), (MAX_REMOTE_RESULT_CHARS + 1, "\n… (cut: 1 more characters)")):
+        assert read({"type": "text", "text": "é" * length}) == "é" * MAX_REMOTE_RESULT_CHARS + note
+    blocks = [{"type": "text", "text": "x" * 9}] * 5_000
+    assert read(*blocks).endswith("x\n\n… (cut: 9,999 more characters)")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "text"),
+    [
+        ([], WRITTEN),
+        ([{"type": "text", "text": " "}], f"\n{WRITTEN}"),
+        ([IMAGE], f"{NO_IMAGE}\n{WRITTEN}"),
+        ([LINK], f"(a link to a://b)\n{WRITTEN}"),
+        ([{"type": "resource", "resource": {"uri": "a://b", "text": "hello"}}], "hello"),
+        ([{"type": "text", "text": '{"id": 42}'}], '{"id": 42}'),
+    ],
+)
+def test_a_result_that_stands_only_in_values_is_read_as_their_json(blocks: list[Any], text: str) -> None:
+    assert read(*blocks, structuredContent=VALUES) == text
+
+
+def test_what_has_no_text_is_named() -> None:
+    assert read(FILE, IMAGE) == f"(a resource at a://b, which cannot be shown here)\n{NO_IMAGE}"
+
+
+def test_an_empty_result_says_that_it_is_empty() -> None:
+    for blocks in ([], [{"type": "text", "text": ""}] * 2):
+        assert read(*blocks) == "(nothing)"
