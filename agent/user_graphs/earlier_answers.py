@@ -62,7 +62,7 @@ class StandingAnswers:
             own = [(task_id, channel, value) for task_id, channel, value in notes[following]["writes"]]
             chosen = replace_writes(own, chosen)
             following = notes[following]["base"]
-        return ChosenWrites(chosen, number)
+        return ChosenWrites(_sort_as_tasks(chosen, plain), number)
 
     def after_rest(self, run_id: str) -> "StandingAnswers":
         """Return the answers for the next pass of a run that has come to rest."""
@@ -81,6 +81,12 @@ def replace_writes(old: Iterable[PendingWrite], new: Collection[PendingWrite]) -
     """Return the writes; the new ones take the place of the task's earlier ones to the same channel."""
     replaced = {(task_id, channel) for task_id, channel, _ in new}
     return [*(each for each in old if each[:2] not in replaced), *new]
+
+
+def _sort_as_tasks(chosen: Iterable[PendingWrite], stored: Sequence[PendingWrite]) -> list[PendingWrite]:
+    """Return the writes in the order of the graph's tasks, which the stored ones have. Notes have that of the time."""
+    places = {task_id: place for place, (task_id, _, _) in enumerate(stored)}
+    return sorted(chosen, key=lambda each: places.get(each[0], len(places)))
 
 
 def drop_notes(written: Iterable[PendingWrite]) -> list[PendingWrite]:

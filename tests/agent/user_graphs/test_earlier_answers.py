@@ -369,3 +369,40 @@ def test_a_branch_from_a_checkpoint_has_the_answers_that_stood_when_it_was_saved
         assert chat.said()[-1] == ("ai", "done", "a B C")
 
     play(tmp_path, story, one_node(body))
+
+
+ASKS_SIDE_BY_SIDE = one_node(
+    """
+beta_has_asked = asyncio.Event()
+
+
+async def alpha(state):
+    await beta_has_asked.wait()
+    return {"messages": [AIMessage(f"alpha {interrupt('alpha?')}")]}
+
+
+async def beta(state):
+    beta_has_asked.set()
+    return {"messages": [AIMessage(f"beta {interrupt('beta?')}")]}
+
+
+def node(state):
+    return {}
+"""
+).replace(
+    'builder.add_edge(START, "node")',
+    "\n".join(f"builder.add_node({each}).add_edge(START, '{each}')" for each in ("beta", "alpha"))
+    + '\nbuilder.add_edge(["alpha", "beta"], "node")',
+)
+
+
+def test_questions_side_by_side_stand_in_the_order_of_the_tasks(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        assert list_asked(chat) == ["alpha?", "beta?"]
+        await answer(chat, "b", question=1)
+        assert list_asked(chat) == ["alpha?"]
+        chat.store.undo(chat.thread_id)
+        assert list_asked(chat) == ["alpha?", "beta?"]
+
+    play(tmp_path, story, ASKS_SIDE_BY_SIDE)
