@@ -122,7 +122,7 @@ class Runs:
             return run_rows.select_running_threads(connection)
 
     def list_waiting_threads(self) -> set[str]:
-        """Return the ids of the threads whose newest run at their head waits for a person's decision."""
+        """Return the ids of the threads that wait for a person, as `run_rows.select_waiting_threads` does."""
         with self._store.database.begin_read() as connection:
             return run_rows.select_waiting_threads(connection)
 

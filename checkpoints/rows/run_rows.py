@@ -12,7 +12,7 @@ from ..values import serde
 from ..values.limits import MAX_REASONING_CHARS
 from ..values.run import Draft, Rerun, RerunStep, Run, RunState
 from ..values.sentence import restore_sentence, store_sentence
-from . import thread_rows
+from . import thread_rows, write_rows
 
 _rerun_query = sa.select(schema.rerun).where(schema.rerun.c.id == sa.bindparam("rerun_id"))
 _run = schema.run.c
@@ -58,6 +58,7 @@ class RunEnd:
 
 
 NO_DRAFT = Draft()
+_CUT_STATES = (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED)
 NO_ERROR = {"error": None, "error_details": None, "error_sentence": None}
 
 
@@ -189,22 +190,27 @@ def select_newest_run(connection: sa.Connection, thread_id: str, *, other_than: 
 
 def _make_waiting_query() -> sa.Select[tuple[str]]:
     thread, branch, later = schema.thread.c, schema.branch.c, schema.run.alias().c
-    is_newest = ~sa.exists().where(
-        later.thread_id == _run.thread_id, later.head_id == branch.head_id, later.number > _run.number
+    is_later = (later.thread_id == _run.thread_id, later.head_id == branch.head_id, later.number > _run.number)
+    is_newest = ~sa.exists().where(*is_later)
+    # What cut a run off has not taken the questions of its graph away, also not those that it was to answer.
+    is_open = ~sa.exists().where(*is_later, later.state.not_in(_CUT_STATES)) & write_rows.has_open_task(
+        thread.id, branch.state_id
     )
     heads = sa.join(schema.run, schema.thread, thread.id == _run.thread_id).join(
         schema.branch, branch.id == thread.branch_id
     )
     # A literal: a partial index serves no bound parameter.
     is_waiting = _run.state == sa.literal_column(f"'{RunState.WAITING}'")
-    return sa.select(_run.thread_id).select_from(heads).where(is_waiting, _run.head_id == branch.head_id, is_newest)
+    return (
+        sa.select(_run.thread_id).select_from(heads).where(is_waiting, _run.head_id == branch.head_id, is_newest | is_open)
+    )
 
 
 _waiting_query = _make_waiting_query()
 
 
 def select_waiting_threads(connection: sa.Connection) -> set[str]:
-    """Return the threads whose newest run at their head waits for a decision."""
+    """Return the threads that wait for a decision: of their newest run at the head, or after it of their graph."""
     return set(connection.scalars(limit_to_owner(connection, _waiting_query, _run.thread_id)))
 
 

@@ -177,6 +177,17 @@ def select_asking_states(connection: sa.Connection, thread_id: str) -> set[int]:
     return set(connection.scalars(query))
 
 
+def has_open_task(thread_id: sa.ColumnElement[str], number: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
+    """Return the condition that a task of the graph's own state has asked a person, and has no result."""
+    state, result = schema.state.c, schema.state_write.alias().c
+    is_of_state = (state.thread_id == thread_id, state.number == number, state.namespace == "")
+    is_asked = (_write.thread_id == thread_id, _write.namespace == "", _write.checkpoint_id == state.checkpoint_id)
+    keys = ("thread_id", "namespace", "checkpoint_id", "task_id")
+    is_result = (*(result[name] == _write[name] for name in keys), result.position >= 0)
+    asks = (_write.position == _INTERRUPT_POSITION, ~sa.exists().where(*is_result))
+    return sa.exists().where(*is_of_state, *is_asked, *asks)
+
+
 def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, states: Collection[tuple[str, str]]) -> None:
     """Copy the writes of states of a conversation, named by namespace and LangGraph's id, as those of another one."""
     columns = {column.name: column for column in schema.state_write.c}

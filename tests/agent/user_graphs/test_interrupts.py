@@ -259,3 +259,34 @@ def test_what_a_graph_waits_for_is_read_at_once(tmp_path: Path, monkeypatch: pyt
         assert (rest.move_ids, rest.drafts, loaded) == ([], [], [chat.thread_id])
 
     play(tmp_path, story, one_node("def node(state):\n    return {'messages': [AIMessage(interrupt('really?'))]}"))
+
+
+SIDE_BY_SIDE = one_node(
+    """
+async def left(state):
+    interrupt("left?")
+    await asyncio.Event().wait()
+
+
+def node(state):
+    return {"messages": [AIMessage(interrupt("right?"))]}
+"""
+).replace(
+    'builder.add_edge(START, "node")', 'builder.add_edge(START, "node")\nbuilder.add_node(left).add_edge(START, "left")'
+)
+
+
+@pytest.mark.parametrize("end", [RunState.STOPPED, RunState.INTERRUPTED])
+def test_a_conversation_waits_while_its_questions_are_open_after_a_run_was_cut_off(end: RunState, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        asked = chat.runner.list_questions(chat.thread_id)
+        assert [each.value for each in asked] == ["left?", "right?"]
+        run = await chat.runner.resume(chat.thread_id, {asked[0].id: "L"}, caller=Caller())
+        if end is RunState.INTERRUPTED:  # as the next start does after a crash
+            chat.runs.end_run(run, end)
+        await chat.runner.stop(chat.thread_id)
+        assert [each.value for each in chat.runner.list_questions(chat.thread_id)] == ["left?", "right?"]
+        assert chat.runs.list_waiting_threads() == {chat.thread_id}
+
+    play(tmp_path, story, SIDE_BY_SIDE)
