@@ -18,6 +18,7 @@ from .rows import (
     path_questions,
     path_search,
     search_hits,
+    standing_checkpoints,
     state_rows,
     thread_lists,
     thread_rows,
@@ -258,7 +259,8 @@ class Reader:
         """Return the newest of the checkpoints that the current branch shows, as `select_checkpoint_portion` does."""
         with self.database.begin_read() as connection:
             thread, path = thread_rows.load_current_path(connection, thread_id)
-            return checkpoint_rows.select_checkpoint_portion(connection, thread, path, count, words, self.database, wanted)
+            found = checkpoint_rows.select_checkpoint_portion(connection, thread, path, count, words, self.database, wanted)
+            return replace(found, standing_ids=standing_checkpoints.list_standing(connection, thread, found.checkpoints))
 
     def map_checkpoint_depths(self, thread_id: str) -> dict[str, int]:
         """Return the depths of the current branch's checkpoints, by name.

@@ -5,25 +5,22 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import sqlalchemy as sa
-
 from ..rows import (
     checkpoint_rows,
     copies,
     message_rows,
-    operation_rows,
     search_index,
     state_rows,
     thread_rows,
     write_rows,
 )
+from ..rows.standing_checkpoints import list_last_operations
 from ..rows.state_choice import choose_states
 from ..rows.state_inserts import StateBatch, StateDraft, split_draft
 from ..rows.state_rows import StateName, StoredState
 from ..values.graph_state import Reference, list_paths, read_kind
 from ..values.history import Path
 from ..values.model import Node, Thread
-from ..values.operation import Operation
 from ..values.operation_detail import OperationDetail
 from ..values.standing_runs import HEAD, StandingRuns
 from .transaction import Transaction
@@ -187,14 +184,10 @@ def _find_standing(
     The others are the numbers of the states, and the checkpoints that were saved there; None where the source stands.
     """
     asking = write_rows.select_asking_states(transaction.connection, source.id) if begun else ()
-    list_last = partial(_list_operations, transaction.connection, source.id)
+    list_last = partial(list_last_operations, transaction.connection, source.id)
     found = {
         name: StandingRuns.find(list_last, source.branch_id, saved_id)[0].ids
         for name, (number, saved_id) in begun.items()
         if number in asking
     }
     return {name: ids for name, ids in found.items() if ids}
-
-
-def _list_operations(connection: sa.Connection, thread_id: str, count: int) -> Sequence[Operation]:
-    return operation_rows.select_operations(connection, thread_id, limit=count)

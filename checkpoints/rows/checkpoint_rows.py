@@ -56,7 +56,7 @@ _SHOWN_COLUMNS = (
 )
 _SEARCHED_COLUMNS = (*_SHOWN_COLUMNS, _checkpoint_columns.name, _checkpoint_columns.description)
 MAX_SEARCHED_CHARS = 500  # of a description
-MAX_PINNED = 100  # of a portion
+MAX_PINNED = MAX_AT_HEAD = 100  # of a portion
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def select_checkpoint_portion(
     database: Database,
     also: str | None = None,
 ) -> CheckpointPortion:
-    """Return the newest checkpoints that the thread's branch shows and, without words, its pinned, its current and one more.
+    """Return the newest checkpoints that the branch shows and, without words, its pinned, those at the head and one more.
 
     With words, only those count whose name or MAX_SEARCHED_CHARS of description contain them. Of all others only the columns
     that decide this are read.
@@ -124,12 +124,11 @@ def select_checkpoint_portion(
     ]
     if words:
         shown = [row for row in shown if text.contains(f"{row.name}\n{row.description[:MAX_SEARCHED_CHARS]}", words)]
-    current = [row.id for row in shown if row.message_id == thread.head_id][-1:]
+    at_head = [row.id for row in shown if row.message_id == thread.head_id]
     pinned = [row.id for row in shown if row.pinned]
-    others = [] if words else [*current, *pinned[-MAX_PINNED:], *(row.id for row in shown if row.id == also)]
+    others = [] if words else [*at_head[-MAX_AT_HEAD:], *pinned[-MAX_PINNED:], *(row.id for row in shown if row.id == also)]
     wanted = {row.id for row in shown[-max(1, count) :]} | set(others)
-    found = select_checkpoints_by_id(connection, wanted, database)
-    return CheckpointPortion(found, len(shown), next(iter(current), None))
+    return CheckpointPortion(select_checkpoints_by_id(connection, wanted, database), len(shown))
 
 
 def select_checkpoints_by_id(connection: sa.Connection, wanted: Collection[str], database: Database) -> list[Checkpoint]:

@@ -1,6 +1,6 @@
 """The values of the state model: frozen, free of I/O, and the only things that cross the store's seam."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -230,11 +230,11 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointPortion:
-    """Some of the checkpoints that a branch shows, oldest first: the newest, the pinned, and that of the head."""
+    """Some of the checkpoints that a branch shows, oldest first: the newest, the pinned, and those at the head."""
 
     checkpoints: list[Checkpoint]
     count: int  # of all
-    current_id: str | None  # of the newest one at the head
+    standing_ids: Sequence[str] = ()  # of those where the conversation stands, with its graph
 
 
 @dataclass(frozen=True, slots=True)

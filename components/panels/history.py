@@ -74,7 +74,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
         branch = {"id": turn.thread.branch_id, **place, "shared": head.depth + 1}
         change["fields"] = {**change["fields"], "removed": None}
         items = {"branches": [branch], "segments": _find_new_segments(services.store, turn)}
-        change |= {"items": items, "every": {"checkpoints": {"here": False}}}
+        change |= {"items": items, "every": {"checkpoints": {"here": False, "stands": False}}}
     return TurnChanges({}, {Ids.LIST: change})
 
 
@@ -197,9 +197,7 @@ def _describe_portion(
         "branches": [
             list_rows.describe_branch(each, tree.heads[each.id], shared[each.id], thread.branch_id) for each in shown
         ],
-        "checkpoints": [
-            list_rows.describe_checkpoint(each, thread.id, is_current=each.id == own.current_id) for each in own.checkpoints
-        ],
+        "checkpoints": [list_rows.describe_checkpoint(each, thread.id, own.standing_ids) for each in own.checkpoints],
         "checkpoint_count": own.count,
         **history_tree.describe_tree(tree, thread.id),
     }

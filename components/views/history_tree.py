@@ -25,7 +25,7 @@ def describe_tree(tree: ConversationTree, thread_id: str) -> dict[str, Any]:
 
 
 def _describe_checkpoints(checkpoints: Sequence[Checkpoint], thread_id: str) -> list[dict[str, Any]]:
-    return [list_rows.describe_checkpoint(each, thread_id, is_current=False) for each in checkpoints]
+    return [list_rows.describe_checkpoint(each, thread_id) for each in checkpoints]
 
 
 def _describe_left_behind(left: LeftBehind, thread_id: str) -> dict[str, Any]:

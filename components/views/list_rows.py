@@ -1,5 +1,6 @@
 """Threads, runs, checkpoints and branches as the page's lists show them. Pure: values in, plain JSON out."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -32,7 +33,8 @@ def describe_run(value: Run | None) -> dict[str, Any] | None:
     return {"id": value.id, "state": value.state, **words, "compacts": value.compacts}
 
 
-def describe_checkpoint(value: Checkpoint, thread_id: str, *, is_current: bool) -> dict[str, Any]:
+def describe_checkpoint(value: Checkpoint, thread_id: str, standing_ids: Sequence[str] = ()) -> dict[str, Any]:
+    """Describe a checkpoint. `standing_ids`: those where the conversation stands, of which the newest is named so."""
     missing = len(value.description) - MAX_SHOWN_DESCRIPTION_CHARS
     address = f"/api/threads/{write_thread_id(thread_id)}/checkpoints/{quote(value.id)}/description"
     return {
@@ -50,7 +52,8 @@ def describe_checkpoint(value: Checkpoint, thread_id: str, *, is_current: bool) 
         "detached": value.detached,  # its messages are not on the path of its branch
         "tokens": value.tokens,
         "pinned": value.pinned,
-        "here": is_current,
+        "here": value.id in standing_ids[-1:],
+        "stands": value.id in standing_ids,
     }
 
 

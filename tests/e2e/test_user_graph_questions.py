@@ -243,3 +243,44 @@ def test_each_undo_takes_back_one_answer_and_the_question_before_it_waits(
     expect(question(page)).to_have_count(0)
     page.wait_for_answer()
     assert page.answer() == "a c"
+
+
+ASKS_TWICE = one_node(
+    """
+def node(state):
+    return {"messages": [AIMessage(f"{interrupt('One?')} {interrupt('Two?')}")]}
+"""
+)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_before_an_answer_is_restored_while_the_next_question_waits(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, ASKS_TWICE)))
+    asked = question(page)
+    page.send("go")
+    expect(asked).to_contain_text("One?")
+    page.save("First")
+    expect(page.checkpoint("First")).to_contain_text("you are here")
+    page.composer.fill("/restore First")
+    page.composer.press("Enter")
+    expect(page.tab.get_by_role("alert")).to_contain_text("The conversation is at this place already.")
+    page.composer.fill("")
+    asked.get_by_role("textbox").fill("one")
+    asked.get_by_role("button", name="Answer", exact=True).click()
+    expect(asked).to_contain_text("Two?")
+    expect(page.checkpoint("First")).not_to_contain_text("you are here")
+    page.save("Second")
+    expect(page.checkpoint("Second")).to_contain_text("you are here")
+    page.restore("First")
+    expect(asked).to_contain_text("One?")
+    expect(page.checkpoint("First")).to_contain_text("you are here")
+    page.composer.fill("/restore Second")
+    page.composer.press("Enter")
+    page.confirm("Restore")
+    expect(asked).to_contain_text("Two?")
+    asked.get_by_role("textbox").fill("two")
+    asked.get_by_role("button", name="Answer", exact=True).click()
+    page.wait_for_answer()
+    assert page.answer() == "one two"

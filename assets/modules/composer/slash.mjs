@@ -81,7 +81,9 @@ function listChoices({ word, choices }, argument) {
   const matching = choices().filter(({ name }) => words.every((each) => foldText(name).includes(each)));
   return matching
     .slice(0, MAX_LINES)
-    .map(({ name, detail = "", run }) => ({ name, detail, completed: `/${word} ${name}`, offReason: null, run }));
+    .map(({ name, detail = "", offReason = null, run }) => ({
+      name, detail, completed: `/${word} ${name}`, offReason, run,
+    }));
 }
 
 /**

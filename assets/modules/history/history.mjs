@@ -17,7 +17,7 @@ import { Filters, useFilter } from "./filters.mjs";
 import { HistoryList } from "./history-list.mjs";
 import { NO_LAYOUT, layOutHistory } from "./layout.mjs";
 import { useOpening } from "./opening.mjs";
-import { explainNoRestore, listPlaceActions } from "./place-actions.mjs";
+import { AT_PLACE, explainNoRestore, listPlaceActions } from "./place-actions.mjs";
 import { PlaceCard } from "./place-card.mjs";
 import { usePortion } from "./portion.mjs";
 import { NewCheckpoint, SaveButton, SavingRow, useForm, useSaving } from "./saving.mjs";
@@ -197,9 +197,10 @@ function listHistoryCommands(
     ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`),
   ];
   const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
-  const restorable = changes(newest)
-    .filter(({ message }) => message !== head)
+  const goBack = (list) => changes(list)
     .map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id })));
+  const restorable = goBack(newest.filter(({ stands }) => !stands));
+  const standing = goBack(newest.filter(({ stands }) => stands)).map((each) => ({ ...each, offReason: AT_PLACE }));
   const switches = changes(others).map((branch) => place(_("Branches"), branch, () => act("switch", { branch: branch.id })));
   const saveNamed = (name) => (name ? (showPane("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
@@ -209,8 +210,8 @@ function listHistoryCommands(
     },
     {
       group: _("Actions"), name: _("Restore a checkpoint"), word: "restore",
-      offReason: reason ?? (restorable.length > 0 ? null : _("There is no checkpoint to go back to.")),
-      choices: () => restorable,
+      offReason: reason ?? (newest.length > 0 ? null : _("There is no checkpoint to go back to.")),
+      choices: () => [...restorable, ...standing],
     },
     {
       group: _("Actions"), name: _("Branch from here"), word: "branch", hint: _("name"),

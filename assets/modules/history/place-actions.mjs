@@ -2,6 +2,7 @@
 import { _ } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
 
+export const AT_PLACE = _("The conversation is at this place already.");
 const NO_CHANGES = { restore: null, fork: null, bring: null, again: null, switchTo: null };
 
 /**
@@ -42,7 +43,8 @@ export function listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgai
 const isOwn = ({ kind, item }) => kind === "checkpoint" && !item.isElsewhere;
 
 /** Return whether the conversation stands at a place already. */
-function isCurrentPlace({ item, line, message, messages }, rows) {
+function isCurrentPlace({ kind, item, line, message, messages }, rows) {
+  if (isOwn({ kind, item })) return item.value.stands;
   if (item?.isHere) return true;
   const here = rows.find((each) => each.item?.isHere);
   return line === "current" && here !== undefined && here.message === message && here.messages === messages;
@@ -66,7 +68,7 @@ function findSwitch(row, rows, act) {
 
 /** Say why a place cannot be restored. */
 export function explainNoRestore(row, rows) {
-  if (isCurrentPlace(row, rows)) return _("The conversation is at this place already.");
+  if (isCurrentPlace(row, rows)) return AT_PLACE;
   if (row.line === "removed") return _("The last restore removed this. Undo brings it back.");
   if (row.line === "replaced") return _("A summary replaced this. Branch from it, with b.");
   const branch = findBranch(row, rows);

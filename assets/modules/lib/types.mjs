@@ -6,7 +6,8 @@
  * @typedef {(type: string, fields?: object, request_id?: string) => string} Act  reports an action and returns its request
  *   id
  *
- * @typedef {{name: string, detail?: string, run: () => void}} Choice  an argument that a command offers
+ * @typedef {{name: string, detail?: string, offReason?: string|null, run: () => void}} Choice  an argument that a command
+ *   offers
  * @typedef {{group: string, name: string, detail?: string, thread?: string, offReason?: string|null, word?: string, hint?:
  *   string, choices?: () => Choice[], run?: (argument?: string) => void}} Command  a line of the palette. With a `word` also
  *   a slash command of the field: `hint` names its free argument; with `choices` it needs one of them, and has no `run` of
@@ -77,8 +78,8 @@
  *   null: at the beginning
  * @typedef {PlaceView & {id: string, name: string, position: number, description: string, more: MoreView|null,
  *   created_by: "user"|"agent"|"judge"|"system", time: string, detached: boolean, tokens: number|null, pinned: boolean,
- *   here: boolean, saved_by: string|null}} CheckpointView  `saved_by`: the name of another person, empty for oneself, null
- *   where nobody knows
+ *   here: boolean, stands: boolean, saved_by: string|null}} CheckpointView  `stands`: a restore would change nothing; the
+ *   newest of these is `here`. `saved_by`: the name of another person, empty for oneself, null where nobody knows
  * @typedef {PlaceView & {id: string, name: string, current: boolean, shared: number}} BranchView
  * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", removed: number, before: number|null,
  *   after: number|null, time: string, replaced: PlaceView|null}} MoveView  `replaced`: the end of the path that a summary

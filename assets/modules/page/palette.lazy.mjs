@@ -66,8 +66,9 @@ const groupCommands = (commands) =>
 
 /** @param {import("../lib/types.mjs").Command|null} command whose choices are listed @param {boolean} onlyBack */
 function listPaletteCommands(command, onlyBack) {
-  if (command !== null) return command.choices().map((choice) => ({ ...choice, group: command.name }));
-  const commands = [...listCommands(), ...listBarCommands()].filter(({ offReason }) => !offReason);
+  const isOn = ({ offReason }) => !offReason;
+  if (command !== null) return command.choices().filter(isOn).map((choice) => ({ ...choice, group: command.name }));
+  const commands = [...listCommands(), ...listBarCommands()].filter(isOn);
   // To somebody who searches, a message is to be read: only the list of places to go back to offers to restore it.
   return groupCommands(commands.filter(({ group, isQuote }) => (onlyBack ? group === GO_BACK : !isQuote)));
 }

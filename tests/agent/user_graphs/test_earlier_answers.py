@@ -406,3 +406,35 @@ def test_questions_side_by_side_stand_in_the_order_of_the_tasks(tmp_path: Path) 
         assert list_asked(chat) == ["alpha?", "beta?"]
 
     play(tmp_path, story, ASKS_SIDE_BY_SIDE)
+
+
+def list_standing(chat: Running) -> list[str]:
+    portion = chat.store.list_checkpoint_portion(chat.thread_id, 10)
+    return [each.name for each in portion.checkpoints if each.id in portion.standing_ids]
+
+
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
+def test_a_conversation_stands_at_a_checkpoint_only_with_the_answers_of_then(body: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        saved = {"One": chat.store.save(chat.thread_id, name="One").result}
+        chat.store.save(chat.thread_id, name="One again")
+        assert list_standing(chat) == ["One", "One again"]
+        await answer(chat, "a")
+        assert list_standing(chat) == []
+        saved["Two"] = chat.store.save(chat.thread_id, name="Two").result
+        assert list_standing(chat) == ["Two"]
+        chat.store.restore(chat.thread_id, saved["One"])
+        assert (list_asked(chat), list_standing(chat)) == (["first?"], ["One", "One again"])
+        chat.store.undo(chat.thread_id)
+        assert (list_asked(chat), list_standing(chat)) == (["second?"], ["Two"])
+        chat.store.restore(chat.thread_id, saved["One"])
+        await answer(chat, "A")
+        assert (list_asked(chat), list_standing(chat)) == (["second?"], [])
+        chat.store.restore(chat.thread_id, saved["Two"])
+        assert (list_asked(chat), list_standing(chat)) == (["second?"], ["Two"])
+        await answer(chat, "b")
+        await answer(chat, "c")
+        assert (chat.said()[-1], list_standing(chat)) == (("ai", "done", "a b c"), [])
+
+    play(tmp_path, story, one_node(body))

@@ -34,7 +34,7 @@ def test_a_checkpoint_names_another_who_saved_it(memory_store: Store) -> None:
     earlier = replace(own, person=None)  # it was saved before checkpoints had names
     for person, names in (("ann", ["bob", None]), ("bob", ["", None]), (LOCAL_OWNER, ["bob", ""])):
         with act_for(person):
-            shown = [describe_checkpoint(each, thread, is_current=True)["saved_by"] for each in (own, earlier)]
+            shown = [describe_checkpoint(each, thread)["saved_by"] for each in (own, earlier)]
             assert shown == names
 
 
