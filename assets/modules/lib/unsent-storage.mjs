@@ -5,19 +5,20 @@ export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
 
 /**
  * Return a storage key. Of a conversation: the draft, the inputs of a graph beside it, the answers to its graph's questions,
- * the queued message, a sent message without a reply, or a command that waits until its conversation is shown. Of a message:
- * the text that is to replace it. Of the tab: the message whose form is open.
+ * those that the server has accepted, the queued message, a sent message without a reply, or a command that waits until its
+ * conversation is shown. Of a message: the text that is to replace it. Of the tab: the message whose form is open.
  * @typedef {{text: string, request_id: string, files: number, inputs?: InputTexts}} UnsentMessage  its request id prevents a
  *   second send; `files` is their number; `inputs` went with it
  * @typedef {Record<string, string|boolean>} InputTexts  what was typed, by the names of the inputs
  * @typedef {Record<string, InputTexts>} AnswerTexts  what was typed, by the keys of the questions
+ * @typedef {Record<string, {run: string, texts: InputTexts}>} AcceptedTexts  by the keys of the questions
  * @typedef {{id: string, thread: string|null}} OpenEdit
- * @param {"draft"|"inputs"|"answers"|"queue"|"sent"|"command"|"edit"|"editing"} kind
+ * @param {"draft"|"inputs"|"answers"|"answered"|"queue"|"sent"|"command"|"edit"|"editing"} kind
  * @param {string|null} owner conversation or message; null for a conversation that has not begun, and for the tab
  */
 const getStorageKey = (kind, owner) => `waymark-${kind}:${owner ?? ""}`;
 
-/** @param {string|UnsentMessage|InputTexts|AnswerTexts|OpenEdit|null} value an empty one removes the entry */
+/** @param {string|UnsentMessage|InputTexts|AnswerTexts|AcceptedTexts|OpenEdit|null} value an empty one removes the entry */
 export function storeUnsent(kind, owner, value) {
   try {
     if (value) sessionStorage.setItem(getStorageKey(kind, owner), JSON.stringify(value));
@@ -27,7 +28,7 @@ export function storeUnsent(kind, owner, value) {
   }
 }
 
-/** @returns {string|UnsentMessage|InputTexts|AnswerTexts|OpenEdit|null} */
+/** @returns {string|UnsentMessage|InputTexts|AnswerTexts|AcceptedTexts|OpenEdit|null} */
 export function readUnsent(kind, owner) {
   try {
     return JSON.parse(sessionStorage.getItem(getStorageKey(kind, owner)));

@@ -1,6 +1,7 @@
 /**
- * What is typed as answers to a graph's questions and not sent, in the tab's session storage. A form keeps it while a run
- * takes the form away, over a reload and in another conversation. Where its question is closed, it goes on in the field.
+ * What is typed as answers to a graph's questions, in the tab's session storage. A form keeps it while a run takes the form
+ * away, over a reload and in another conversation. Where its question is closed before it is sent, it goes on in the field.
+ * What the server has accepted is kept until the graph has used it: a run may fail, and its question be open again.
  */
 import { whenShown } from "../lib/chosen-thread.mjs";
 import { showToast } from "../lib/toast.mjs";
@@ -15,31 +16,49 @@ const CLOSED_TEXT = _("A question was closed before you answered. Your text is i
 /**
  * @typedef {import("../lib/unsent-storage.mjs").InputTexts} InputTexts
  * @typedef {import("../lib/unsent-storage.mjs").AnswerTexts} AnswerTexts
+ * @typedef {import("../lib/unsent-storage.mjs").AcceptedTexts} AcceptedTexts
  * @typedef {{problems: Record<string, string|null>, send: (question: import("../lib/types.mjs").QuestionView, text: string)
  *   => void}} Answers  `problems`: why the server refused the last one, by the keys of the questions
  */
 
-/** @type {Map<string, AnswerTexts>} by conversation: the storage may be full or blocked */
-const typed = new Map();
+/**
+ * By conversation, since the storage may be full or blocked: what is typed, and what was accepted with the run that got it.
+ * @type {{answers: Map<string, AnswerTexts>, answered: Map<string, AcceptedTexts>}}
+ */
+const memory = { answers: new Map(), answered: new Map() };
 
-function readAll(thread) {
-  if (!typed.has(thread)) typed.set(thread, readUnsent("answers", thread) ?? {});
-  return typed.get(thread);
+function readAll(kind, thread) {
+  const known = memory[kind];
+  if (!known.has(thread)) known.set(thread, readUnsent(kind, thread) ?? {});
+  return known.get(thread);
+}
+
+/** @param {object|null} value null forgets it */
+function keep(kind, thread, key, value) {
+  const { [key]: _before, ...others } = readAll(kind, thread);
+  const all = value ? { ...others, [key]: value } : others;
+  memory[kind].set(thread, all);
+  storeUnsent(kind, thread, Object.keys(all).length > 0 ? all : null);
 }
 
 /** @param {string} key of a question @returns {InputTexts} by the names of the fields in its form */
-export const readAnswer = (thread, key) => readAll(thread)[key] ?? {};
+export const readAnswer = (thread, key) =>
+  readAll("answers", thread)[key] ?? readAll("answered", thread)[key]?.texts ?? {};
 
 /** @param {InputTexts} texts without any, nothing is kept */
 export function storeAnswer(thread, key, texts) {
-  const { [key]: _before, ...others } = readAll(thread);
-  const kept = Object.values(texts).some(Boolean) ? { ...others, [key]: texts } : others;
-  typed.set(thread, kept);
-  storeUnsent("answers", thread, Object.keys(kept).length > 0 ? kept : null);
+  keep("answers", thread, key, Object.values(texts).some(Boolean) ? texts : null);
+  keep("answered", thread, key, null);
+}
+
+function acceptAnswer(thread, key, run) {
+  const texts = readAnswer(thread, key);
+  keep("answers", thread, key, null);
+  keep("answered", thread, key, Object.keys(texts).length > 0 ? { run, texts } : null);
 }
 
 /**
- * Send answers, whose forms are gone before the replies come. An accepted one is forgotten.
+ * Send answers, whose forms are gone before the replies come.
  * @param {import("../lib/types.mjs").TranscriptData|undefined} data
  * @param {import("../lib/types.mjs").Reply|undefined} reply
  * @param {import("../lib/types.mjs").Act} act
@@ -56,10 +75,10 @@ export function useAnswers(data, reply, act) {
       const answer = takeReply(request_id);
       if (!answer) continue;
       sent.current.delete(request_id);
-      if (answer.ok) storeAnswer(thread, key, {});
+      if (answer.ok) acceptAnswer(thread, key, request_id);
       else setProblem(key, answer.text);
     }
-    whenShown(() => returnClosed(latest.current, [...sent.current.values()]));
+    whenShown(() => settle(latest.current, [...sent.current.values()]));
   }, [data, reply]);
   const send = ({ id, key }, text) => {
     setProblem(key, null);
@@ -68,12 +87,26 @@ export function useAnswers(data, reply, act) {
   return useMemo(() => ({ problems, send }), [problems]);
 }
 
-/** Put the texts of questions that are closed into the field, once the graph rests; one that is being sent may be taken. */
-function returnClosed(data, sent) {
+/** Settle what is kept, once the graph rests. An answer that is being sent may be taken. */
+function settle(data, sent) {
   if (!data?.thread || data.later || data.run?.state === "running") return;
   const open = new Set([...data.questions, ...sent].map(({ key }) => key));
-  const closed = Object.entries(readAll(data.thread)).filter(([key]) => !open.has(key));
-  for (const [key] of closed) storeAnswer(data.thread, key, {});
+  settleAccepted(data, open);
+  returnClosed(data.thread, open);
+}
+
+/** Forget the answers that are used. One whose run ended badly, with its question open, is as if it had not been sent. */
+function settleAccepted({ thread, run }, open) {
+  for (const [key, accepted] of Object.entries(readAll("answered", thread))) {
+    if (open.has(key) && accepted.run === run?.id) storeAnswer(thread, key, accepted.texts);
+    else if (!open.has(key) && !run) keep("answered", thread, key, null);
+  }
+}
+
+/** Put the texts of questions that are closed into the field. */
+function returnClosed(thread, open) {
+  const closed = Object.entries(readAll("answers", thread)).filter(([key]) => !open.has(key));
+  for (const [key] of closed) keep("answers", thread, key, null);
   const text = joinTexts(...closed.map(([, texts]) => writeTexts(texts)));
   if (text === "") return;
   putIntoField(text);
