@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.preparation.inputs import RunInputs
+from agent.preparation.requests import EndDelayedError
 from agent.tools.decisions import Decision
-from checkpoints import Caller, StateError
+from checkpoints import Caller, RunActiveError, StateError
 from checkpoints.values import serde
 from checkpoints.values.sentence import sentence
 from components.services import Services, read_caller
@@ -16,6 +17,13 @@ from components.views import tool_cards
 class ArgumentsNotObjectError(StateError):
     def __init__(self) -> None:
         super().__init__(sentence('The arguments are not a JSON object: write them like {"expression": "1 + 1"}.'))
+
+
+class AnswerLateError(StateError):
+    """Another answer had come first. The page shows this once the graph rests, where the question is still open."""
+
+    def __init__(self) -> None:
+        super().__init__(sentence("Another answer came first. You can send this one now."))
 
 
 async def submit_decision(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
@@ -30,7 +38,10 @@ async def submit_answer(services: Services, thread_id: str, fields: Mapping[str,
     answers = {question_id: _parse_answer(text)} if question_id else {}
     seen = {question_id: str(fields["key"])} if fields.get("key") else {}
     caller = Caller(request_id=read_caller(fields).request_id)
-    await services.runner.resume(thread_id, answers, caller=caller, seen=seen)
+    try:
+        await services.runner.resume(thread_id, answers, caller=caller, seen=seen)
+    except RunActiveError as error:
+        raise error if isinstance(error, EndDelayedError) else AnswerLateError from error
 
 
 def _parse_answer(text: str) -> Any:

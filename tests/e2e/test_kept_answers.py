@@ -177,7 +177,7 @@ def test_a_second_answer_meanwhile_stays_with_the_sentence_of_the_server(start: 
         expect(question(page)).to_have_count(0)
     (tmp_path / "gate").touch()
     expect(field(page, "second")).to_have_value(TEXT)
-    expect(asking(page, "second").get_by_role("alert")).to_contain_text("answer")
+    expect(asking(page, "second").get_by_role("alert")).to_have_text("Another answer came first. You can send this one now.")
     asking(page, "second").get_by_role("button", name="Answer").click()
     expect(page.message(f"second {TEXT}")).to_have_count(1)
 
