@@ -77,7 +77,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
     def _find_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         answers, is_latest = self._answers, get_checkpoint_id(config) is None
         namespace = config["configurable"].get("checkpoint_ns", "")
-        if namespace and is_latest and not answers.keeps_all:
+        if namespace and is_latest:
             is_waiting = "" in self._steps and bool(self._steps[""].found.writes)
             found = self._trusted.find_state(self._saver, config, is_waiting=is_waiting)
         else:
@@ -87,7 +87,8 @@ class RunSaver(BaseCheckpointSaver[Any]):
         metadata: Any = found.metadata
         self._states.lost_kinds[namespace] = LostKinds(metadata.get(LOST_KINDS_KEY, {}))
         if not namespace:
-            self._trusted.below[found.checkpoint["id"]] = (found.metadata.get("run_id"), *answers.run_ids)
+            trusted = answers.list_trusted(found.pending_writes or ())
+            self._trusted.below[found.checkpoint["id"]] = (found.metadata.get("run_id"), *trusted)
         step = self._steps.get(namespace)
         if step is None or get_checkpoint_id(step.config) != found.checkpoint["id"]:
             step = self._begin_step(found)

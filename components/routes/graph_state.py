@@ -132,7 +132,7 @@ def _list_subgraphs(store: Store, thread_id: str, place: str) -> Mapping[tuple[s
     from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415  (as below)
     from checkpoints.graph_states.open_subgraphs import list_open_subgraphs  # noqa: PLC0415  (as below)
 
-    run_ids: Sequence[str] | None = ()
+    run_ids: Sequence[str] = ()
     if not place:
         answers = StandingAnswers.load(store, Runs(store), thread_id)
         run_ids = answers.list_rested(WaymarkSaver(store).read_pending_writes(thread_id))

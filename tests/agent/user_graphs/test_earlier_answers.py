@@ -11,7 +11,7 @@ from agent.user_graphs.earlier_answers import REST_CHANNEL
 from checkpoints import Caller, RunState
 from checkpoints.storage import schema
 from tests.agent.running import Running
-from tests.agent.user_graphs.running_graphs import answer, delay_states, one_node, read_channels
+from tests.agent.user_graphs.running_graphs import HEAD, answer, delay_states, one_node, read_channels
 from tests.agent.user_graphs.test_driving import play
 
 ASKS_TWICE = (
@@ -438,3 +438,98 @@ def test_a_conversation_stands_at_a_checkpoint_only_with_the_answers_of_then(bod
         assert (chat.said()[-1], list_standing(chat)) == (("ai", "done", "a b c"), [])
 
     play(tmp_path, story, one_node(body))
+
+
+SUBGRAPHS_BESIDE = (
+    HEAD
+    + """
+def make(tag):
+    def draft(state):
+        return {"messages": [AIMessage(f"{tag} draft")]}
+
+    def ask(state):
+        return {"messages": [AIMessage(f"{tag} {interrupt(tag)}")]}
+
+    def ask_again(state):
+        return {"messages": [AIMessage(f"{tag} {interrupt(tag + ' again')}")]}
+
+    nodes = [draft, ask, ask_again] if tag == "beta" else [draft, ask]
+    return StateGraph(MessagesState).add_sequence(nodes).add_edge(START, "draft").compile()
+
+
+builder = StateGraph(MessagesState)
+for tag in ("alpha", "beta", "gamma"):
+    builder.add_node(tag, make(tag))
+    builder.add_edge(START, tag)
+graph = builder.compile()
+"""
+)
+ALL_ASKED = ["alpha", "beta", "gamma"]
+
+
+async def answer_to(chat: Running, question: str, value: str) -> None:
+    asked = next(each for each in chat.runner.list_questions(chat.thread_id) if each.value == question)
+    await chat.runner.resume(chat.thread_id, {asked.id: value}, caller=Caller())
+    await chat.until(lambda: chat.thread_id not in chat.runs.list_running_threads(), seconds=20)
+
+
+def list_drafts(chat: Running) -> Sequence[str]:
+    return sorted(draft.text for draft in chat.runner.read_rest(chat.thread_id, with_drafts=True).drafts)
+
+
+def list_answers(chat: Running) -> set[str]:
+    return {text for kind, _, text in chat.said() if kind == "ai" and not text.endswith("draft")}
+
+
+@pytest.mark.parametrize("asks_again", [False, True])
+@pytest.mark.parametrize("order", [("alpha", "beta", "gamma"), ("beta", "gamma", "alpha")])
+@pytest.mark.parametrize("way", ["undo", "restore", "fork", "new conversation"])
+def test_an_answer_in_a_subgraph_that_was_left_stays_left_when_others_are_answered(
+    way: str, order: Sequence[str], asks_again: bool, tmp_path: Path
+) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        saved = str(chat.store.save(chat.thread_id, name="asked").result)
+        head_id = chat.store.get_thread(chat.thread_id).head_id
+        await answer_to(chat, "beta", "OLD")
+        if way == "undo":
+            chat.store.undo(chat.thread_id)
+        elif way == "restore":
+            chat.store.restore(chat.thread_id, saved)
+        elif way == "fork":
+            chat.store.fork(chat.thread_id, head_id, checkpoint_id=saved)
+        else:
+            chat.thread_id = str(chat.store.fork_thread(chat.thread_id, head_id, checkpoint_id=saved).result)
+        assert (sorted(list_asked(chat)), list_drafts(chat)) == (ALL_ASKED, [f"{each} draft" for each in ALL_ASKED])
+        waiting = {*ALL_ASKED}
+        for tag in order:
+            await answer_to(chat, tag, "NEW")
+            waiting = (waiting - {tag}) | ({"beta again"} if tag == "beta" and asks_again else set())
+            assert {*list_asked(chat)} == waiting
+            assert {f"{each} draft" for each in waiting & {*ALL_ASKED}} <= {*list_drafts(chat)}
+        if asks_again:
+            await answer_to(chat, "beta again", "NEW too")
+        assert list_answers(chat) == {f"{each} NEW" for each in ALL_ASKED} | ({"beta NEW too"} if asks_again else set())
+
+    asking_once = SUBGRAPHS_BESIDE.replace("ask, ask_again]", "ask]")
+    play(tmp_path, story, SUBGRAPHS_BESIDE if asks_again else asking_once)
+
+
+def test_answers_in_subgraphs_that_stand_count_after_later_ones_were_taken_back_and_given_anew(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for tag in ("beta", "alpha", "beta again", "gamma"):
+            await answer_to(chat, tag, "one")
+        for _ in range(3):
+            chat.store.undo(chat.thread_id)
+        assert sorted(list_asked(chat)) == ["alpha", "beta again", "gamma"]
+        for tag in ("gamma", "alpha"):
+            await answer_to(chat, tag, "two")
+        assert list_asked(chat) == ["beta again"]
+        chat.store.undo(chat.thread_id)
+        assert sorted(list_asked(chat)) == ["alpha", "beta again"]
+        for tag in ("beta again", "alpha"):
+            await answer_to(chat, tag, "three")
+        assert list_answers(chat) == {"beta one", "gamma two", "beta three", "alpha three"}
+
+    play(tmp_path, story, SUBGRAPHS_BESIDE)
