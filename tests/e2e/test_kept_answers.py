@@ -46,7 +46,8 @@ def answer(page: Page, name: str, text: str) -> None:
 
 
 def expect_nothing_kept(page: Page) -> None:
-    page.tab.wait_for_function("!Object.keys(sessionStorage).some((key) => key.startsWith('waymark-answer'))")
+    while page.tab.evaluate("Object.keys(sessionStorage).some((key) => key.startsWith('waymark-answer'))"):
+        page.tab.wait_for_timeout(10)
 
 
 def ask_two(start: Start, visit: Visit, tmp_path: Path, graph: str = ASKING) -> Page:

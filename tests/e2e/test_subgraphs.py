@@ -55,7 +55,7 @@ def test_a_draft_is_above_its_question_and_its_values_are_in_state_until_the_ans
     page.open_card_menu(page.checkpoint("Asked")).get_by_test_id("state").click()
     subgraph = page.dialog.get_by_test_id("subgraph")
     subgraph.locator("summary").first.click()
-    expect(subgraph.get_by_test_id("channel")).to_contain_text("2 items")
+    expect(subgraph.get_by_test_id("channel")).to_contain_text("2 messages")
     expect(subgraph.get_by_test_id("channel")).to_have_attribute("data-difference", "same")
     expect_accessible(page, "the state of a subgraph")
     page.tab.keyboard.press("Escape")

@@ -82,6 +82,8 @@ export function useAnswers(data, reply, act) {
   }, [data, reply]);
   const send = ({ id, key }, text) => {
     setProblem(key, null);
+    // One before it, whose reply was lost, is not waited for any more.
+    for (const [request_id, each] of sent.current) if (each.key === key) sent.current.delete(request_id);
     sent.current.set(act("answer", { call: id, key, text }), { thread: latest.current.thread, key });
   };
   return useMemo(() => ({ problems, send }), [problems]);

@@ -319,6 +319,7 @@ def test_closing_is_not_undone_by_an_error_that_comes_instead_of_the_end(monkeyp
 
     monkeypatch.setattr("agent.tools.mcp._ServerConnection._hold_session", hold)
     asyncio.run(whole())
+    assert holds == 1  # no session is opened again
 
 
 def test_an_agent_calls_a_servers_tool_after_a_person_said_yes() -> None:

@@ -25,7 +25,7 @@ def test_ids_of_any_characters_find_their_rows_and_no_others(store: Store, wante
 
 
 def test_the_driver_of_postgresql_converts_no_id_by_itself(postgres_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from checkpoints.storage.postgresql import SanitizingDumper
+    from checkpoints.storage.sanitizing_dumper import SanitizingDumper
 
     dump, dumped = SanitizingDumper.dump, list[str]()
     monkeypatch.setattr(SanitizingDumper, "dump", lambda self, text: (dumped.append(text), dump(self, text))[1])
