@@ -6,15 +6,13 @@ models are read. Each has the time in it at which a model would have sent it.
 
 import asyncio
 import time
-from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from agent.events import Event, RunStarted, TextDelta
-from agent.models.pacing import FIRST_READS, StreamPacer
 from agent.run.hub import RunHub, StoredEvent, SubscriberLagged
 from agent.run.live_runs import LiveRun
 from agent.wire.postgresql_wire import PostgresqlWire
@@ -163,20 +161,15 @@ async def _drive(pipe: Connection, hub: RunHub, driven: range, followed: range) 
 
 async def _publish_tokens(hub: RunHub, runs: range, count: int) -> None:
     """Publish so many tokens of the runs, each with its time and number, as they would be read from models."""
-    pacer, begin, step = StreamPacer(), time.perf_counter(), 1 / RATE / len(runs)
-    with ExitStack() as streams:
-        for _ in runs:
-            streams.enter_context(pacer.count_stream())
-        published = 0
-        while published < count:
-            await pacer.wait_for_moment(pacer.find_pause(FIRST_READS + 1))
-            sent = min(count, int((time.perf_counter() - begin) / step))
-            texts: defaultdict[int, str] = defaultdict(str)
-            for number in range(published, sent):
-                texts[runs[number % len(runs)]] += f"{int((begin + number * step) * 1_000_000)}.{number} "
-            for run, text in texts.items():
-                hub.publish(f"t{run}", TextDelta(text))
-            published = sent
+    begin, step = time.perf_counter(), 1 / RATE / len(runs)
+    published = 0
+    while published < count:
+        await asyncio.sleep(step)
+        sent = min(count, int((time.perf_counter() - begin) / step))
+        for number in range(published, sent):
+            text = f"{int((begin + number * step) * 1_000_000)}.{number} "
+            hub.publish(f"t{runs[number % len(runs)]}", TextDelta(text))
+        published = sent
 
 
 async def _follow(hub: RunHub, thread_id: str, page: "_Page") -> None:

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
-from agent.models import other_bodies, paced_client
+from agent.models import openai, other_bodies
 from agent.models.connections import MAX_TRIAL_SECONDS
 from agent.preparation.compaction import MAX_FOCUS_CHARS
 from agent.run import candidates, conclusions, reruns
@@ -282,7 +282,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "characters of a provider's name for a tool, a call or a model",
         "One response of a provider": f"{other_bodies.MAX_STREAM_BYTES / 1e6:g} MB of a stream, "
         f"{other_bodies.MAX_WHOLE_BYTES / 1e6:g} MB of one event or of a whole answer, "
-        f"{paced_client.MAX_REFUSAL_BYTES / 1e6:g} MB of a refusal; of seconds, those of the agent or the run",
+        f"{openai.MAX_REFUSAL_BYTES / 1e6:g} MB of a refusal; of seconds, those of the agent or the run",
         "Tokens, and other whole numbers from outside": f"{limits.MAX_TOKENS:,}, and {limits.MAX_NUMBER:,}; "
         "a larger one counts as unknown",
         "Reasoning of one answer": f"{limits.MAX_REASONING_CHARS:,} characters of text, {limits.MAX_ITEMS_CHARS:,} "

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys, is_present
-from agent.models.pacing import StreamPacer
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
 from agent.models.providers import PROVIDERS, label_provider, load_provider_model
 from checkpoints.values.sentence import sentence
@@ -49,7 +48,6 @@ class ConfiguredModels:
         """
         self._keys = keys
         self._prepare = prepare
-        self._pacer = StreamPacer()
         self._demo_seconds_per_token = demo_seconds_per_token
         self.parameters = parameters
         self._loaded_models: dict[str, BaseChatModel] = {}
@@ -95,7 +93,7 @@ class ConfiguredModels:
         """Return a model, the same one each time. `source` is the setting that names it, for errors."""
         if spec not in self._loaded_models:
             seconds = self._demo_seconds_per_token
-            loaded = load_chat_model(spec, self._keys, self._pacer, demo_seconds_per_token=seconds, source=source)
+            loaded = load_chat_model(spec, self._keys, demo_seconds_per_token=seconds, source=source)
             self._loaded_models[spec] = _apply_parameters(spec, loaded, self.parameters)
         return self._loaded_models[spec]
 
@@ -143,7 +141,6 @@ def check_spec(spec: str, keys: ProviderKeys, source: str) -> bool:
 def load_chat_model(
     spec: str,
     keys: ProviderKeys,
-    pacer: StreamPacer | None = None,
     *,
     demo_seconds_per_token: float = 0.02,
     source: str = "MODEL",
@@ -164,11 +161,11 @@ def load_chat_model(
         case "openai" | "openai-responses":
             from agent.models.openai import load_openai_model  # noqa: PLC0415  the import takes half a second
 
-            return load_openai_model(name, keys, pacer or StreamPacer(), responses=provider != "openai")
+            return load_openai_model(name, keys, responses=provider != "openai")
         case "azure" | "azure-responses":
             from agent.models.openai import load_azure_model  # noqa: PLC0415  as above
 
             deployment = name or keys.azure_openai_deployment_name
-            return load_azure_model(deployment, keys, pacer or StreamPacer(), responses=provider != "azure")
+            return load_azure_model(deployment, keys, responses=provider != "azure")
         case _:
             return load_provider_model(provider, name, keys)

@@ -3,19 +3,20 @@
 This module is imported when such a model is first loaded: its library takes half a second, which the demo does not need.
 """
 
+from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx2
 from langchain_core.language_models import BaseChatModel
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
-from openai import DefaultHttpxClient, Timeout
+from openai import DefaultAsyncHttpxClient, DefaultHttpxClient, Timeout
 from pydantic import SecretStr
 
 from agent.certificates import load_certificates
+from agent.models import other_bodies
 from agent.models.json_streams import JsonCompletions, JsonResponses
 from agent.models.keys import ProviderKeys, is_present
-from agent.models.paced_client import make_paced_client
-from agent.models.pacing import StreamPacer
 from agent.models.reasoning_fields import ReasoningFields
 
 AZURE_API_VERSION = "2024-10-21"
@@ -23,12 +24,13 @@ AZURE_RESPONSES_API_VERSION = "2025-04-01-preview"  # Responses came to Azure af
 OPENAI_ADDRESS = "https://api.openai.com/v1"
 NO_KEY = "no-key"  # local servers need none, but the client insists on a value
 CONNECT_SECONDS = 5.0
+MAX_REFUSAL_BYTES = 1_000_000
 
 # OpenAI's Chat Completions refuse these models (400), always or with reasoning and tools together.
 _RESPONSES_ONLY = ("gpt-5.5", "gpt-5.6", "gpt-6", "gpt-5-pro", "gpt-5.2-pro", "gpt-5.4-pro")
 
 
-def load_openai_model(name: str, keys: ProviderKeys, pacer: StreamPacer, *, responses: bool = False) -> BaseChatModel:
+def load_openai_model(name: str, keys: ProviderKeys, *, responses: bool = False) -> BaseChatModel:
     """Return a model of OpenAI or of a compatible server. `responses`: use Responses even if Chat Completions would do."""
     keys.require_openai(name)
     is_responses_only = keys.openai_base_url is None and (name.startswith(_RESPONSES_ONLY) or "codex" in name)
@@ -36,14 +38,12 @@ def load_openai_model(name: str, keys: ProviderKeys, pacer: StreamPacer, *, resp
         model=name,
         api_key=keys.openai_api_key if is_present(keys.openai_api_key) else SecretStr(NO_KEY),
         base_url=keys.openai_base_url or OPENAI_ADDRESS,  # never empty: the library would read the environment
-        **_build_client_options(keys, pacer, responses or is_responses_only),
+        **_build_client_options(keys, responses or is_responses_only),
     )
-    return _use_json_streams(model, pacer, "OPENAI_BASE_URL" if keys.openai_base_url else None)
+    return _use_json_streams(model, "OPENAI_BASE_URL" if keys.openai_base_url else None)
 
 
-def load_azure_model(
-    deployment: str | None, keys: ProviderKeys, pacer: StreamPacer, *, responses: bool = False
-) -> BaseChatModel:
+def load_azure_model(deployment: str | None, keys: ProviderKeys, *, responses: bool = False) -> BaseChatModel:
     """Return a deployment on Azure."""
     deployment = keys.require_azure(deployment)
     model = _AzureModel(
@@ -53,12 +53,12 @@ def load_azure_model(
         api_key=keys.azure_openai_api_key,
         api_version=keys.azure_openai_api_version or (AZURE_RESPONSES_API_VERSION if responses else AZURE_API_VERSION),
         reasoning_effort=keys.azure_openai_reasoning_effort or None,
-        **_build_client_options(keys, pacer, responses),
+        **_build_client_options(keys, responses),
     )
-    return _use_json_streams(model, pacer, "AZURE_OPENAI_ENDPOINT")
+    return _use_json_streams(model, "AZURE_OPENAI_ENDPOINT")
 
 
-def _build_client_options(keys: ProviderKeys, pacer: StreamPacer, responses: bool) -> dict[str, Any]:
+def _build_client_options(keys: ProviderKeys, responses: bool) -> dict[str, Any]:
     """Return the client's options: streaming with usage, no storage at the provider, and short timeouts.
 
     Without the timeouts a dead stream would be held for ten minutes.
@@ -74,10 +74,44 @@ def _build_client_options(keys: ProviderKeys, pacer: StreamPacer, responses: boo
         "http_client": DefaultHttpxClient(
             verify=load_certificates()
         ),  # unused: without it the library loads the certificates again
-        "http_async_client": make_paced_client(timeout, pacer),
+        "http_async_client": _make_http_client(timeout),
         "openai_proxy": "",  # its own variable would need another client; HTTPS_PROXY works
         "stream_chunk_timeout": None,  # agent.graph.answer has one; this one would start a task for every token
     }
+
+
+def _make_http_client(timeout: Timeout) -> httpx2.AsyncClient:
+    """Return the HTTP client that OpenAI's own would use, with a limit of bytes.
+
+    It follows no redirect: that would carry the conversation, and Azure's key, to any host.
+    """
+    hooks = {"response": [_limit_body]}
+    return DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=load_certificates(), event_hooks=hooks)
+
+
+async def _limit_body(response: httpx2.Response) -> None:
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    max_bytes = other_bodies.MAX_STREAM_BYTES if response.is_success else MAX_REFUSAL_BYTES
+    response.stream = _ShortStream(response.stream, max_bytes)
+
+
+class _ShortStream(httpx2.AsyncByteStream):
+    """The beginning of a body. The client reads whole bodies of refusals and answers, and some have no end."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, max_bytes: int) -> None:
+        self._stream = stream
+        self._max_bytes = max_bytes
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            yield part
+            size += len(part)
+            if size > self._max_bytes:
+                return
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class _OpenAIModel(ReasoningFields, ChatOpenAI):
@@ -88,9 +122,9 @@ class _AzureModel(ReasoningFields, AzureChatOpenAI):
     """A model of a deployment on Azure."""
 
 
-def _use_json_streams(model: BaseChatOpenAI, pacer: StreamPacer, address_setting: str | None) -> BaseChatOpenAI:
+def _use_json_streams(model: BaseChatOpenAI, address_setting: str | None) -> BaseChatOpenAI:
     client = model.root_async_client
-    model.async_client = JsonCompletions(client, pacer, address_setting)
+    model.async_client = JsonCompletions(client, address_setting)
     if model.use_responses_api:
-        client.responses = JsonResponses(client, pacer, address_setting)
+        client.responses = JsonResponses(client, address_setting)
     return model

@@ -16,7 +16,7 @@ from checkpoints.values.sentence import sentence
 from checkpoints.values.surrogates import replace_lone_surrogates
 from checkpoints.values.text import shorten_line
 
-MAX_WHOLE_BYTES = 32_000_000  # of a whole answer, and of one event
+MAX_WHOLE_BYTES = 32_000_000  # of a whole answer, and of one line of events
 MAX_STREAM_BYTES = 256_000_000  # of all events; an answer in pieces of one character takes 180 MB
 MAX_EXCERPT_CHARS = 200
 EVENT_STREAM = "text/event-stream"
@@ -62,6 +62,18 @@ async def refuse_other_bodies(parts: AsyncIterator[bytes]) -> AsyncIterator[byte
         is_beginning = is_beginning and not begun
         if begun:
             yield begun
+
+
+async def limit_stream(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the same bytes. Raises `UnreadableBodyError` for a line or a stream without end."""
+    line, total = 0, 0
+    async for part in parts:
+        total += len(part)
+        end = part.rfind(b"\n")
+        line = len(part) - end if end >= 0 else line + len(part)
+        if line > MAX_WHOLE_BYTES or total > MAX_STREAM_BYTES:
+            raise UnreadableBodyError
+        yield part
 
 
 async def _read_rest(parts: AsyncIterator[bytes]) -> bytes:

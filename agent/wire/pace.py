@@ -1,6 +1,6 @@
 """The pace of flushes: each costs the same, however much is new, and many runs share the processor.
 
-It is quicker than that of reading models (see agent.models.pacing), so that text goes out as soon as it is read.
+Tokens are joined here and nowhere before.
 """
 
 MIN_FLUSH_SECONDS = 0.04

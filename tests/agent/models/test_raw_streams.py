@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.models import other_bodies, pacing
+from agent.models import json_streams, other_bodies
 from checkpoints import Run, RunState
 from tests.agent.running import model_at, running
 from tests.fakes.raw import DONE, HEAD, Pieces, RawProvider, chunk, event, finish, say
@@ -47,7 +47,7 @@ def play(*answers: Pieces, spec: str = "openai:some") -> tuple[Run, list[tuple[s
 def test_an_answer_at_its_end_is_whole_whatever_its_connection_does(
     end: list[bytes | float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pacing, "MAX_ENDING_SECONDS", 0.02)
+    monkeypatch.setattr(json_streams, "MAX_ENDING_SECONDS", 0.02)
     run, said, _ = play([HEAD, *HELLO, PAUSE, *end])
     assert (run.error, said[-1]) == (None, ("ai", "done", "Hello"))
 
@@ -184,22 +184,3 @@ def test_an_answer_that_comes_only_with_its_end_is_the_answer() -> None:
     done = {"type": "response.output_item.done", "output_index": 0, "item": CALL}
     _, said, _ = play([HEAD, event(done), complete(CALL)], [HEAD, complete(TEXT)], spec=RESPONSES)
     assert [text for _, _, text in said] == ["hello", "", "2", "Hello"]
-
-
-def make_argument_event(text: str | None, **more: Any) -> bytes:
-    function = {"arguments": text, **({"name": "calculator"} if more else {})}
-    return event(chunk({"tool_calls": [{"index": 0, "function": function, **more}]}))
-
-
-def test_arguments_that_arrive_together_are_one_piece_and_those_of_other_calls_are_not() -> None:
-    begins = [make_argument_event("", id="a"), *map(make_argument_event, SUM)]
-    other = [each.replace(b'"index": 0, "function"', b'"index": 1, "function"') for each in begins]
-    other = [each.replace(b'"id": "a"', b'"id": "b"') for each in other]
-
-    async def stream() -> list[Any]:
-        provider = RawProvider([b"".join([HEAD, *begins, *other, *begins[1:], finish("tool_calls"), DONE])])
-        async with provider.serve(), model_at(provider, "openai:some") as model:
-            return [each async for each in model.astream("hi")]
-
-    pieces = [piece["args"] for each in asyncio.run(stream()) for piece in each.tool_call_chunks]
-    assert pieces == ["", SUM, "", SUM, SUM]
