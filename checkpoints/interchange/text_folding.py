@@ -1,7 +1,7 @@
 """Texts folded to their visible form, so that a search finds whatever looks the same.
 
 Case, Unicode form and accents make no difference, nor which dash or quote stands there. Invisible characters are left out,
-and white space of any length is one space. A text is folded piece by piece, and each folded letter remembers its place.
+and white space of any length is one space. Each folded letter remembers its place.
 """
 
 import re
@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from ..values.text import PLAIN_LETTERS
 
-PIECE_CHARS = 32_768
-_MAX_OVERHANG_CHARS = 32_768  # of the marks that follow a piece's last letter
 _MAX_CLUSTER_CHARS = 32  # Unicode's stream-safe text; putting thousands of marks in order would take quadratic time
 _SPACES = re.compile("  +")
 _CONTROL = re.compile("[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # control characters that are no white space
@@ -39,68 +37,58 @@ _SIGNS = (
 )
 
 
-class FoldedPiece(NamedTuple):
+class FoldedText(NamedTuple):
     letters: str
-    starts: "array[int]"  # the place of each letter in the original
-    end: int  # the place in the original where the piece ends
+    # The place of each letter in the original, and the original's length.
+    starts: "array[int]"
+
+    def locate(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the original that a span of letters stands for. A letter is never cut from its marks."""
+        last = self.starts[end - 1]
+        while end < len(self.letters) and self.starts[end] == last:
+            end += 1
+        return self.starts[start], self.starts[end]
 
 
 def fold_text(text: str) -> str:
-    return "".join(piece.letters for piece in fold_pieces(text))
+    return fold_with_places(text).letters
 
 
-def fold_pieces(text: str) -> Iterator[FoldedPiece]:
-    """Fold a text of any length in bounded memory. A letter and its marks are in one piece."""
-    start, follows_space = 0, False
-    while start < len(text):
-        end = _find_cut(text, start)
-        letters, starts = _fold_piece(text[start:end], start)
-        if "  " in letters or (follows_space and letters.startswith(" ")):
-            letters, starts = _join_spaces(letters, starts, follows_space)
-        if letters:
-            follows_space = letters.endswith(" ")
-            yield FoldedPiece(letters, starts, end)
-        start = end
+def fold_with_places(text: str) -> FoldedText:
+    letters, starts = _fold_clusters(text)
+    if "  " in letters:
+        letters, starts = _join_spaces(letters, starts)
+    starts.append(len(text))
+    return FoldedText(letters, starts)
 
 
-def _find_cut(text: str, start: int) -> int:
-    end = min(start + PIECE_CHARS, len(text))
-    farthest = min(end + _MAX_OVERHANG_CHARS, len(text))
-    while end < farthest and _classify(text[end]) != "letter":
-        end += 1
-    return end
-
-
-def _fold_piece(piece: str, offset: int) -> tuple[str, "array[int]"]:
-    characters = set(piece)
+def _fold_clusters(text: str) -> tuple[str, "array[int]"]:
+    characters = set(text)
     if all(map(_stands_alone, characters)):
-        letters = piece.translate({ord(each): _fold_cluster(each) for each in characters})
-        return letters, array("q", range(offset, offset + len(piece)))
+        return text.translate({ord(each): _fold_cluster(each) for each in characters}), array("i", range(len(text)))
     folded: list[str] = []
-    starts = array("q")
-    for start, cluster in _split_clusters(piece):
+    starts = array("i")
+    for start, cluster in _split_clusters(text):
         letters = _fold_cluster(cluster)
         folded.append(letters)
-        starts.extend([offset + start] * len(letters))
+        starts.extend([start] * len(letters))
     return "".join(folded), starts
 
 
-def _join_spaces(letters: str, starts: "array[int]", follows_space: bool) -> tuple[str, "array[int]"]:
+def _join_spaces(letters: str, starts: "array[int]") -> tuple[str, "array[int]"]:
     """Keep the first space of each run."""
-    kept, places, at = [""], array("q"), 0
-    if follows_space:
-        at = len(letters) - len(letters.lstrip(" "))
-    for run in _SPACES.finditer(letters, at):
+    kept, places, at = [""], array("i"), 0
+    for run in _SPACES.finditer(letters):
         kept.append(letters[at : run.start() + 1])
         places += starts[at : run.start() + 1]
         at = run.end()
     return "".join([*kept, letters[at:]]), places + starts[at:]
 
 
-def _split_clusters(piece: str) -> Iterator[tuple[int, str]]:
+def _split_clusters(text: str) -> Iterator[tuple[int, str]]:
     """Yield each letter with the marks that belong to it, after its place."""
     start, cluster = 0, ""
-    for at, character in enumerate(piece):
+    for at, character in enumerate(text):
         kind = _classify(character)
         if kind == "unseen":
             continue

@@ -1,4 +1,4 @@
-"""A search in pieces finds what a plain search of the whole finds, at the same places, in time and memory like the text."""
+"""A search finds what a plain search finds, at the same places, in time and memory like the text."""
 
 import re
 import sys
@@ -12,22 +12,19 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from checkpoints.interchange import text_folding
 from checkpoints.interchange.pattern_search import Pattern, is_searchable, mark_matches
-from checkpoints.interchange.redaction import REDACTED, Redaction
-from checkpoints.interchange.text_folding import fold_pieces, fold_text
+from checkpoints.interchange.redaction import Redaction
+from checkpoints.interchange.text_folding import fold_text, fold_with_places
 from tests.rounds import given_examples
 
 LETTERS = "abß \n-–’'é\u0301\u0336\u200b\u3099かﾞ한\u1100\u1161\u11abﷺ\u00a8"
-PIECES = st.integers(1, 9)
 texts = st.text(LETTERS, max_size=40)
 patterns = st.text("ab* -'é" + LETTERS, min_size=1, max_size=5)
 
 
 def search_plainly(pattern: str, text: str) -> set[int]:
     """Return the places that a pattern matches: each part at its earliest place in a word, and then the next match."""
-    places = [(letter, start) for piece in fold_pieces(text) for letter, start in zip(*piece[:2], strict=True)]
-    folded, starts = "".join(letter for letter, _ in places), [*(start for _, start in places), len(text)]
+    folded, starts = fold_with_places(text)
     found = set[int]()
     for start, end in _find_plainly([fold_text(part).strip() for part in pattern.split("*")], folded):
         last = next(place for place in starts[end:] if place > starts[end - 1])
@@ -56,10 +53,8 @@ def _find_plainly(parts: list[str], folded: str) -> Iterator[tuple[int, int]]:
             break
 
 
-def mark_in_pieces(patterns: list[str], text: str, piece_chars: int) -> set[int]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_folding, "PIECE_CHARS", piece_chars)
-        marks = mark_matches([Pattern.parse(pattern) for pattern in patterns], text) or b""
+def list_marks(patterns: list[str], text: str) -> set[int]:
+    marks = mark_matches([Pattern.parse(pattern) for pattern in patterns], text) or b""
     return {place for place, mark in enumerate(marks) if mark}
 
 
@@ -68,29 +63,33 @@ def is_pattern(text: str) -> bool:
     return bool(text.strip()) and is_searchable(text) and not ("*" in text and words > 1)
 
 
-@given_examples(400, 5_000, patterns, texts, PIECES)
-def test_pieces_of_any_size_find_what_a_plain_search_finds(pattern: str, text: str, piece_chars: int) -> None:
+@given_examples(400, 5_000, patterns, texts)
+def test_a_pattern_finds_what_a_plain_search_finds(pattern: str, text: str) -> None:
     pattern = pattern.strip()
     assume(is_pattern(pattern))
-    assert mark_in_pieces([pattern], text, piece_chars) == search_plainly(pattern, text)
+    assert list_marks([pattern], text) == search_plainly(pattern, text)
 
 
-@given_examples(100, 1_000, st.lists(patterns.map(str.strip).filter(is_pattern), max_size=4), texts, PIECES)
-def test_several_patterns_find_together_what_each_finds(several: list[str], text: str, piece_chars: int) -> None:
-    alone = [mark_in_pieces([pattern], text, piece_chars) for pattern in several]
-    assert mark_in_pieces(several, text, piece_chars) == set[int]().union(*alone)
+@given_examples(100, 1_000, st.lists(patterns.map(str.strip).filter(is_pattern), max_size=4), texts)
+def test_several_patterns_find_together_what_each_finds(several: list[str], text: str) -> None:
+    alone = [list_marks([pattern], text) for pattern in several]
+    assert list_marks(several, text) == set[int]().union(*alone)
 
 
-@given_examples(200, 3_000, st.text(max_size=60) | texts, PIECES)
-def test_each_folded_letter_stands_where_it_came_from(text: str, piece_chars: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_folding, "PIECE_CHARS", piece_chars)
-        places = [start for piece in fold_pieces(text) for start in piece.starts]
-        assert places == sorted(places)
-        assert all(0 <= place < len(text) for place in places)
-        cuts = [*dict.fromkeys(places), len(text)]
-        for start, end in pairwise(cuts):
-            assert fold_text(text[start:end]).strip() in fold_text(text)
+@given_examples(200, 3_000, st.text(max_size=60) | texts)
+def test_each_folded_letter_stands_where_it_came_from(text: str) -> None:
+    *places, end = fold_with_places(text).starts
+    assert end == len(text)
+    assert places == sorted(places)
+    assert all(0 <= place < len(text) for place in places)
+    cuts = [*dict.fromkeys(places), len(text)]
+    for start, end in pairwise(cuts):
+        assert fold_text(text[start:end]).strip() in fold_text(text)
+
+
+@pytest.mark.parametrize("pattern", ["a\ud83d", "\ud83d*", "b"])
+def test_half_of_a_pair_costs_no_search(pattern: str) -> None:
+    assert Redaction(patterns=(pattern,)).redact_text("x a\ud83db y")
 
 
 def test_every_dash_and_every_space_of_unicode_is_folded() -> None:
@@ -125,20 +124,13 @@ def test_time_grows_with_the_text_and_no_faster(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_memory_is_a_small_multiple_of_the_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_folding, "PIECE_CHARS", 1_000)
+def test_memory_is_a_small_multiple_of_the_folded_text(name: str) -> None:
     words, unit = HOSTILE[name]
     redaction, text = Redaction(patterns=tuple(words)), unit * (40_000 // len(unit))
     redaction.redact_text(text)
     tracemalloc.start()
     try:
         redaction.redact_text(text)
-        assert tracemalloc.get_traced_memory()[1] < 1_000_000 + 40 * len(text)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000 + 40 * len(fold_text(text))
     finally:
         tracemalloc.stop()
-
-
-def test_a_match_across_pieces_is_replaced_once() -> None:
-    text = "x" * (text_folding.PIECE_CHARS - 3) + " secret " + "y" * text_folding.PIECE_CHARS + "end"
-    assert Redaction(patterns=("secret",)).redact_text(text) == text.replace("secret", REDACTED)
-    assert Redaction(patterns=("y*end",)).redact_text(text) == text[: text.index("y")] + REDACTED
