@@ -7,14 +7,9 @@ from typing import Any, get_type_hints
 from langgraph.graph import StateGraph
 from pydantic import TypeAdapter
 
-from agent.preparation.graph_inputs import FieldKind, InputField, InputForm
+from agent.preparation.graph_inputs import InputForm
+from agent.preparation.schema_fields import MAX_FIELDS, read_field
 from agent.user_graphs.message_channel import MessagesChannel
-
-MAX_FIELDS = 50
-MAX_OPTIONS = 100
-MAX_LABEL_CHARS = 200
-MAX_DESCRIPTION_CHARS = 500
-_KINDS: Mapping[str, FieldKind] = {"string": "text", "number": "number", "integer": "integer", "boolean": "boolean"}
 
 
 def read_form(entry: Any, messages: MessagesChannel | None) -> InputForm | None:
@@ -26,7 +21,7 @@ def read_form(entry: Any, messages: MessagesChannel | None) -> InputForm | None:
     properties, required = schema.get("properties") or {}, list_required(builder)
     own_name = messages.name if messages and messages.is_input else None
     fields = [
-        _read_field(name, field, schema.get("$defs") or field.get("$defs") or {}, is_needed=name in required)
+        read_field(name, field, schema.get("$defs") or field.get("$defs") or {}, is_needed=name in required)
         for name, field in properties.items()
         if name != own_name
     ]
@@ -63,37 +58,3 @@ def _read_field_schema(hint: Any) -> Mapping[str, Any]:
         return TypeAdapter(hint).json_schema()
     except Exception:  # noqa: BLE001  (as above)
         return {}
-
-
-def _read_field(name: str, field: Mapping[str, Any], definitions: Mapping[str, Any], *, is_needed: bool) -> InputField:
-    content = _resolve_reference(field, definitions)
-    options = content.get("enum")
-    kind = _KINDS.get(str(content.get("type")), "json")
-    if isinstance(options, list):
-        is_choice = 0 < len(options) <= MAX_OPTIONS and all(isinstance(each, str) for each in options)
-        kind, options = ("choice", options) if is_choice else ("json", [])
-    elif (
-        content.get("type") == "array"
-        and _resolve_reference(content.get("items") or {}, definitions).get("type") == "string"
-    ):
-        kind = "texts"
-    label = str(field.get("title") or name.replace("_", " ").capitalize())[:MAX_LABEL_CHARS]
-    description = str(field.get("description") or "")[:MAX_DESCRIPTION_CHARS]
-    is_nullable = any(each.get("type") == "null" for each in field.get("anyOf") or ())
-    return InputField(
-        name,
-        kind,
-        label,
-        description,
-        tuple(options or ()),
-        required=is_needed and not is_nullable,
-        is_null_when_empty=is_needed and is_nullable,
-    )
-
-
-def _resolve_reference(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema that a field names, and of an optional one that of its value."""
-    if isinstance(reference := field.get("$ref"), str):
-        return definitions.get(reference.removeprefix("#/$defs/")) or {}
-    kinds = [each for each in field.get("anyOf") or () if each.get("type") != "null"]
-    return _resolve_reference(kinds[0], definitions) if len(kinds) == 1 else field

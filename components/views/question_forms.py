@@ -1,22 +1,21 @@
 """The questions of user graphs as cards: the schemas that people use, a form for a JSON schema, and JSON for all others."""
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, Literal, TypedDict
 
 from agent.preparation.questions import GraphDraft, GraphQuestion
+from agent.preparation.schema_fields import MAX_FIELDS, MAX_LABEL_CHARS, read_field
 from checkpoints.values import serde
 from checkpoints.values.text import shorten
 from words import _
 
 MAX_SHOWN_QUESTIONS = 20
 MAX_SHOWN_ACTIONS = 50  # of a question; more cannot be decided about one by one
-MAX_LABEL_CHARS = 200
-MAX_SHOWN_FIELDS = 50
-MAX_SHOWN_OPTIONS = 200  # of a field
 MAX_SHOWN_CHARS = 20_000  # of a question's own JSON, of a call's arguments, and of its description
 MAX_SHOWN_DRAFTS = 20  # the newest
 MAX_PARTS_CHARS = 100_000  # of all calls or fields of a question; more are answered as JSON
-_FIELD_TYPES = ("string", "number", "integer", "boolean")
 _EVERY_DECISION = ["approve", "edit", "reject"]
 _KNOWN_DECISIONS = (*_EVERY_DECISION, "respond")
 
@@ -30,15 +29,6 @@ class ActionView(TypedDict):
     decisions: list[str]  # approve, edit, reject, respond
 
 
-class FieldView(TypedDict):
-    name: str
-    label: str
-    type: str
-    options: list[str]  # of an enumeration
-    required: bool  # by the form: an empty one is not sent
-    is_null_when_empty: bool  # the schema requires it, and takes null
-
-
 class QuestionView(TypedDict):
     """A question. `style` is the schema of the answer: LangChain's middleware, agent-inbox, a form, text, or any JSON."""
 
@@ -47,7 +37,7 @@ class QuestionView(TypedDict):
     style: Literal["middleware", "inbox", "form", "text", "json", "continue"]
     text: str  # the question in words or as JSON; empty where the actions say all
     actions: list[ActionView]
-    fields: list[FieldView]
+    fields: list[dict[str, Any]]  # each a `FormField`
 
 
 class DraftView(TypedDict):
@@ -167,54 +157,19 @@ def _describe_schema(schema: dict[str, Any]) -> str:
     return _describe_value("\n\n".join(each for each in words if isinstance(each, str) and each))
 
 
-def _read_fields(schema: dict[str, Any]) -> list[FieldView]:
-    """Read the fields of a flat JSON schema; none for any other."""
+def _read_fields(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Read the fields of a flat JSON schema, filled with their defaults; none for any other."""
     properties = schema.get("properties")
-    if not isinstance(properties, dict) or len(properties) > MAX_SHOWN_FIELDS:
+    if not isinstance(properties, dict) or len(properties) > MAX_FIELDS:
         return []
-    required = schema.get("required")
+    required, definitions = schema.get("required"), schema.get("$defs")
     names = required if isinstance(required, list) else []
-    fields: list[FieldView] = []
-    for name, field in properties.items():
-        view = _read_field(name, field, is_needed=name in names)
-        if view is None:
-            return []  # answered as JSON
-        fields.append(view)
-    chars = sum(len(each["name"]) + sum(map(len, each["options"])) for each in fields)
-    return fields if chars <= MAX_PARTS_CHARS else []
-
-
-def _read_field(name: str, field: Any, *, is_needed: bool) -> FieldView | None:
-    """Read a field of one plain type, which may be null instead; None for any other."""
-    content, is_nullable = _read_nullable(field)
-    options = content.get("enum")
-    kind = content.get("type", "string" if options else None)
-    if kind not in _FIELD_TYPES:
-        return None
-    texts = [each for each in options if isinstance(each, str)] if isinstance(options, list) else []
-    if len(texts) > MAX_SHOWN_OPTIONS or any(len(each) > MAX_LABEL_CHARS for each in texts):
-        return None
-    return FieldView(
-        name=name,
-        label=str(field.get("title") or name)[:MAX_LABEL_CHARS],
-        type=kind,
-        options=texts,
-        required=is_needed and not is_nullable,
-        is_null_when_empty=is_needed and is_nullable,
-    )
-
-
-def _read_nullable(field: Any) -> tuple[dict[str, Any], bool]:
-    """Return the schema of a field, or that of the only value beside null, and whether it may be null."""
-    if not isinstance(field, dict):
-        return {}, False
-    types, kinds = field.get("type"), field.get("anyOf")
-    if isinstance(types, list):
-        kinds = [field | {"type": each} for each in types]
-    if not isinstance(kinds, list):
-        return field, False
-    others = [each for each in kinds if isinstance(each, dict) and each.get("type") != "null"]
-    return (others[0], True) if len(others) == len(kinds) - 1 == 1 else (field, False)
+    known = definitions if isinstance(definitions, dict) else {}
+    fields = [read_field(name, field, known, is_needed=name in names, is_filled=True) for name, field in properties.items()]
+    if any(each.kind in ("texts", "json") for each in fields):
+        return []  # answered as JSON
+    views = [asdict(each) for each in fields]
+    return views if len(json.dumps(views, ensure_ascii=False)) <= MAX_PARTS_CHARS else []
 
 
 def _describe_value(value: Any) -> str:

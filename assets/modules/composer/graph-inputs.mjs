@@ -15,7 +15,7 @@ const Form = lazy(() => import("./input-form.lazy.mjs"), "InputForm", _("The for
 const typed = new Map();
 /** @type {Map<string|null, InputTexts>} those of the last message of each conversation */
 const sent = new Map();
-/** @type {Map<string|null, import("./input-form.lazy.mjs").InputField[]>} those that a message has: of the graph shown */
+/** @type {Map<string|null, import("../lib/types.mjs").FormField[]>} those that a message has: of the graph shown */
 const fieldsByThread = new Map();
 const listeners = new Set();
 
@@ -46,7 +46,7 @@ function readInputs(fields, texts) {
 }
 
 const READERS = {
-  ...{ text: String, choice: String, boolean: Boolean, number: Number, integer: Number },
+  ...{ text: String, choice: (value) => value, number: Number, integer: Number },
   texts: (text) => text.split("\n").filter((line) => line.trim() !== ""),
   json: (text) => JSON.parse(text),
 };
@@ -55,8 +55,14 @@ const READERS = {
 export function findInputProblem(thread) {
   const texts = getTexts(thread);
   const unreadable = getFields(thread).find((field) => isUnreadable(field, texts));
-  return unreadable ? _("The input {input} is not JSON.", { input: unreadable.label }) : null;
+  if (unreadable) return _("The input {input} is not JSON.", { input: unreadable.label });
+  const outside = getFields(thread).find(({ name, limits }) => isGiven(texts[name]) && isOutside(texts[name], limits));
+  return outside ? _("The input {input} is outside its limits.", { input: outside.label }) : null;
 }
+
+/** The browser checks a form that is sent by itself, and not the inputs beside a message. */
+const isOutside = (text, { min, max, minLength, maxLength }) =>
+  Number(text) < min || Number(text) > max || text.length < minLength || text.length > maxLength;
 
 function isUnreadable(field, texts) {
   try {

@@ -1,22 +1,22 @@
 /** The form of a graph's inputs: beside the message, or instead of it. */
-import { formatCount } from "../lib/format.mjs";
+import { Choice, describeLine } from "../lib/form-fields.lazy.mjs";
+import { formatCount, formatValue } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
-const BOOLEANS = [["", _("(not given)")], ["true", _("yes")], ["false", _("no")]];
 const MAX_ROWS = 6;
 const NOT_JSON_TEXT = _("This is not JSON.");
 
 loadStyle(new URL("./input-form.lazy.css", import.meta.url));
 
 /**
- * @typedef {{name: string, kind: "text"|"number"|"integer"|"boolean"|"choice"|"texts"|"json", label: string,
- *   description: string, options: string[], required: boolean, is_null_when_empty: boolean}} InputField
- * @param {{form: {fields: InputField[], has_messages: boolean, is_own: boolean}, texts: Record<string, string|boolean>,
- *   onChange: (name: string, value: string|boolean) => void, onRun: () => void}} props
+ * @typedef {import("../lib/types.mjs").FormField} FormField
+ * @typedef {import("../lib/unsent-storage.mjs").InputTexts} InputTexts
+ * @param {{form: {fields: FormField[], has_messages: boolean, is_own: boolean}, texts: InputTexts,
+ *   onChange: (name: string, value: string|number|boolean) => void, onRun: () => void}} props
  */
 export function InputForm({ form: { fields, has_messages: hasMessages, is_own: isOwn }, texts, onChange, onRun }) {
   const onSubmit = (event) => {
@@ -54,72 +54,55 @@ export function InputForm({ form: { fields, has_messages: hasMessages, is_own: i
 }
 
 /**
- * @param {{field: InputField, isRequired: boolean, value: string|boolean, onChange: (value: string|boolean) => void}} props
+ * A default is told and not filled in: the graph may have another value from before, which is kept where none is given.
+ * @param {{field: FormField, isRequired: boolean, value: string|number|boolean,
+ *   onChange: (value: string|number|boolean) => void}} props
  */
-function Input({ field: { kind, label, description, options }, isRequired, value, onChange }) {
+function Input({ field, isRequired, value, onChange }) {
   const id = useId();
-  const field = useRef(null);
+  const element = useRef(null);
   const [problem, setProblem] = useState(null);
+  const { kind, label } = field;
   const say = (text) => {
-    field.current?.setCustomValidity(text ?? "");
+    element.current?.setCustomValidity(text ?? "");
     setProblem(text);
   };
   useEffect(() => {
     if (value === "") say(null); // emptied, or of another conversation
   }, [value]);
-  const shared = {
-    id,
-    ref: field,
-    value,
-    required: isRequired,
-    "aria-describedby": `${id}-about`,
-    onChange: (event) => onChange(event.target.value),
+  const about = problem ?? describeField(field);
+  const check = ({ target: { value: text, validity, validationMessage } }) => {
+    if (kind === "json") say(text !== "" && !isJson(text) ? NOT_JSON_TEXT : null);
+    else setProblem(validity.valid || validity.valueMissing ? null : validationMessage);
   };
-  const about = problem ?? (description || { texts: _("One text a line"), json: _("As JSON") }[kind]);
-  const check = ({ target }) => say(kind === "json" && target.value !== "" && !isJson(target.value) ? NOT_JSON_TEXT : null);
+  const shared = { id, value, required: isRequired, "aria-describedby": about ? `${id}-about` : undefined };
   return h(
     "div",
     { className: "graph-input", "data-kind": kind, onBlur: check },
     h("label", { htmlFor: id }, label, isRequired && h("span", { "aria-hidden": true }, " *")),
-    BUILDERS[kind](shared, options, value, onChange),
+    kind === "choice"
+      ? h(Choice, { options: field.options, onChange, ...shared })
+      : h(AREAS[kind] ? "textarea" : "input", {
+          ref: element, className: "form-control", onChange: (event) => onChange(event.target.value), ...shared,
+          ...(AREAS[kind] ? { rows: Math.min(MAX_ROWS, value.split("\n").length) } : describeLine(kind)), ...field.limits,
+        }),
     about &&
       h(
         "p",
-        { id: `${id}-about`, className: problem ? "graph-input-problem" : "quiet", role: problem ? "alert" : undefined },
+        { id: `${id}-about`, className: problem ? "graph-input-problem" : undefined, role: problem ? "alert" : undefined },
         about,
       ),
   );
 }
 
-const buildArea = ({ value, ...shared }) =>
-  h("textarea", { className: "form-control", value, rows: Math.min(MAX_ROWS, value.split("\n").length), ...shared });
-const buildLine = (type, step) => (shared) => h("input", { type, step, className: "form-control", ...shared });
-const buildChoice = (shared, options) =>
-  h(
-    "select",
-    { className: "form-select", ...shared },
-    h("option", { value: "" }, _("(not given)")),
-    options.map((option) => h("option", { key: option, value: option }, option)),
-  );
-const BUILDERS = {
-  ...{
-    text: buildLine("text"),
-    number: buildLine("number", "any"),
-    integer: buildLine("number", 1),
-    choice: buildChoice,
-    texts: buildArea,
-    json: buildArea,
-  },
-  boolean: ({ id }, options, value, onChange) =>
-    h(
-      "select",
-      {
-        id, className: "form-select", value: String(value),
-        onChange: ({ target }) => onChange({ "": "", true: true, false: false }[target.value]),
-      },
-      BOOLEANS.map(([key, name]) => h("option", { key, value: key }, name)),
-    ),
-};
+const AREAS = { texts: _("One text a line"), json: _("As JSON") };
+
+/** @param {FormField} field @returns {string} */
+function describeField({ kind, description, default: usual }) {
+  const value = usual === null ? "" : formatValue(usual);
+  const parts = [description || AREAS[kind], value !== "" && _("Default: {value}", { value })];
+  return parts.filter(Boolean).join(" · ");
+}
 
 function isJson(text) {
   try {

@@ -15,6 +15,9 @@ export const formatDecimal = (number, places) => number.toFixed(places).replace(
 const formatTimeOfDay = (date) =>
   `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
 
+/** @param {string|number|boolean} value @returns {string} */
+export const formatValue = (value) => (value === true ? _("yes") : value === false ? _("no") : String(value));
+
 const findStartOfDay = (time) => new Date(time).setHours(0, 0, 0, 0);
 /** Count the calendar days between two moments. Rounding absorbs the hour of a summer time change. */
 const countDaysBetween = (time, now) => Math.round((findStartOfDay(now) - findStartOfDay(time)) / DAY);

@@ -43,10 +43,12 @@
  *   were asked
  * @typedef {{name: string, arguments: string, description: string, decisions: string[]}} ActionView  a call that a
  *   user graph asks about
- * @typedef {{name: string, label: string, type: "string"|"number"|"integer"|"boolean", options: string[],
- *   required: boolean, is_null_when_empty: boolean}} FieldView
+ * @typedef {{name: string, kind: "text"|"number"|"integer"|"boolean"|"choice"|"texts"|"json", label: string,
+ *   description: string, options: (string|number|boolean)[], default: string|number|boolean|null,
+ *   limits: {min?: number, max?: number, minLength?: number, maxLength?: number}, required: boolean,
+ *   is_null_when_empty: boolean}} FormField  of a form from a JSON schema
  * @typedef {{id: string, key: string, style: "middleware"|"inbox"|"form"|"text"|"json"|"continue", text: string,
- *   actions: ActionView[], fields: FieldView[]}} QuestionView of a user graph that waits
+ *   actions: ActionView[], fields: FormField[]}} QuestionView of a user graph that waits
  * @typedef {{questions: string[], agent: string, html: string}} DraftView  of a subgraph, with the ids of its
  *   questions
  * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a user graph at work
@@ -70,9 +72,9 @@
  * @typedef {{thread: string|null, opened: string|null, version: number, running: boolean, asking: boolean,
  *   rest: string|null, fill: {key: string,
  *   text: string}|null, model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean,
- *   meter: MeterView|null, max_chars: number, limits?: string|null, graph: string, forms: Record<string, {fields: object[],
- *   has_messages: boolean, is_own: boolean}>, read_only?: string|null}} ComposerData  `forms`: inputs of graphs by their
- *   names; `read_only`: why nothing can be sent
+ *   meter: MeterView|null, max_chars: number, limits?: string|null, graph: string,
+ *   forms: Record<string, {fields: FormField[], has_messages: boolean, is_own: boolean}>,
+ *   read_only?: string|null}} ComposerData  `forms`: inputs of graphs by their names; `read_only`: why nothing can be sent
  *
  * @typedef {{segment: number|null, messages: number, message: string|null}} PlaceView  after so many messages of a segment;
  *   null: at the beginning

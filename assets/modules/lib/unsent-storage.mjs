@@ -9,7 +9,7 @@ export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
  * conversation is shown. Of a message: the text that is to replace it. Of the tab: the message whose form is open.
  * @typedef {{text: string, request_id: string, files: number, inputs?: InputTexts}} UnsentMessage  its request id prevents a
  *   second send; `files` is their number; `inputs` went with it
- * @typedef {Record<string, string|boolean>} InputTexts  what was typed, by the names of the inputs
+ * @typedef {Record<string, string|number|boolean>} InputTexts  what was typed, by the names of the inputs
  * @typedef {Record<string, InputTexts>} AnswerTexts  what was typed, by the keys of the questions
  * @typedef {Record<string, {run: string, texts: InputTexts}>} AcceptedTexts  by the keys of the questions
  * @typedef {{id: string, thread: string|null}} OpenEdit

@@ -4,6 +4,7 @@
  * What the server has accepted is kept until the graph has used it: a run may fail, and its question be open again.
  */
 import { whenShown } from "../lib/chosen-thread.mjs";
+import { formatValue } from "../lib/format.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { takeReply } from "../lib/tracked-request.mjs";
 import { joinTexts, putIntoField, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
@@ -45,9 +46,9 @@ function keep(kind, thread, key, value) {
 export const readAnswer = (thread, key) =>
   readAll("answers", thread)[key] ?? readAll("answered", thread)[key]?.texts ?? {};
 
-/** @param {InputTexts} texts without any, nothing is kept */
+/** @param {InputTexts} texts without any, nothing is kept; an empty one may stand in the place of a default */
 export function storeAnswer(thread, key, texts) {
-  keep("answers", thread, key, Object.values(texts).some(Boolean) ? texts : null);
+  keep("answers", thread, key, Object.values(texts).some((text) => text !== undefined) ? texts : null);
   keep("answered", thread, key, null);
 }
 
@@ -119,8 +120,8 @@ function returnClosed(thread, open) {
 const writeTexts = (texts) =>
   joinTexts(
     ...Object.entries(texts)
-      .filter(([, text]) => typeof text === "string" && text.trim() !== "")
-      .map(([name, text]) => (isOfCall(name) || name === "" ? text : `${name}: ${text}`)),
+      .filter(([, text]) => String(text ?? "").trim() !== "")
+      .map(([name, text]) => (isOfCall(name) || name === "" ? text : `${name}: ${formatValue(text)}`)),
   );
 
 const isOfCall = (name) => /^\d+ (edit|respond)$/.test(name);

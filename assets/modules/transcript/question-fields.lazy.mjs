@@ -1,19 +1,22 @@
 /** A form of the fields that the schema of an answer names. */
+import { Choice, describeLine } from "../lib/form-fields.lazy.mjs";
 import { _ } from "../lib/words.mjs";
-import { Problem, SubmitButton, describeProblem } from "./question-text.lazy.mjs";
+import { Problem, SubmitButton } from "./question-text.lazy.mjs";
 
 const { createElement: h, useId, useState } = window.React;
 
 const MISSING_TEXT = _("The graph needs this.");
+const MAX_ROWS = 6;
 const NOT_BLANK = ".*\\S.*";
 
+/** Fields that nobody touched have their defaults, which are sent as any other value. */
 export function FormPart({ question: { fields }, texts, onText, isPending, answer }) {
   const id = useId();
   const values = { ...Object.fromEntries(fields.map((field) => [field.name, findDefault(field)])), ...texts };
   const onSubmit = (event) => {
     event.preventDefault();
-    const given = fields.filter((field) => values[field.name] !== "" || field.is_null_when_empty);
-    answer(JSON.stringify(Object.fromEntries(given.map(({ name, type }) => [name, readField(values[name], type)]))));
+    const given = fields.map((field) => [field.name, readField(values[field.name], field)]);
+    answer(JSON.stringify(Object.fromEntries(given.filter(([, value]) => value !== undefined))));
   };
   return h(
     "form",
@@ -28,58 +31,58 @@ export function FormPart({ question: { fields }, texts, onText, isPending, answe
   );
 }
 
-const findDefault = ({ type, options, required }) => (type === "boolean" ? false : required ? (options[0] ?? "") : "");
+const findDefault = ({ kind, default: value }) => value ?? (kind === "boolean" ? false : "");
 
-function readField(value, type) {
-  if (value === "") return null;
-  return type === "number" || type === "integer" ? Number(value) : value;
+/** @returns {string|number|boolean|null|undefined} undefined is left out */
+function readField(value, { kind, default: usual, is_null_when_empty: isNull }) {
+  if (value === "" && isNull) return null;
+  // An empty text in the place of a default is an answer: left out, it would be the default again.
+  if (value === "") return kind === "text" && usual !== null ? "" : undefined;
+  return kind === "number" || kind === "integer" ? Number(value) : value;
 }
 
-function FieldInput({ id, field: { label, type, options, required }, value, onChange }) {
+function FieldInput({ id, field, value, onChange }) {
   const [problem, setProblem] = useState(null);
   const change = (next) => (setProblem(null), onChange(next));
-  if (type === "boolean") return h(CheckField, { label, value, onChange });
+  const { kind, label, description, required } = field;
   const onInvalid = (event) => {
     event.preventDefault(); // the browser's own words would not stay
     const { form, validity, validationMessage } = event.target;
     setProblem(validity.valueMissing || validity.patternMismatch ? MISSING_TEXT : validationMessage);
     if (form.querySelector(":invalid") === event.target) event.target.focus();
   };
-  const shared = { id, value, required, onInvalid, ...describeProblem(`${id}-problem`, problem),
-    onChange: (event) => change(event.target.value) };
+  const notes = [description && `${id}-about`, problem && `${id}-problem`].filter(Boolean).join(" ");
+  const shared = { id, "aria-describedby": notes || undefined };
+  const isTick = kind === "boolean";
+  const line = { ...shared, value, required, onInvalid, "aria-invalid": problem ? true : undefined, onChange: change };
   return h(
     "div",
-    null,
-    h("label", { className: "form-label", htmlFor: id }, label),
-    options.length > 0 ? h(Choice, { options, ...shared }) : h(Line, { type, ...shared }),
+    { className: isTick ? "question-check" : undefined },
+    isTick && h(Tick, { ...shared, value, onChange }),
+    h("label", { className: isTick ? undefined : "form-label", htmlFor: id }, label),
+    !isTick && h(kind === "choice" ? FieldChoice : Line, { field, ...line }),
+    description && h("p", { id: `${id}-about`, className: "question-about" }, description),
     h(Problem, { id: `${id}-problem`, problem }),
   );
 }
 
-const CheckField = ({ label, value, onChange }) =>
-  h(
-    "label",
-    { className: "question-check" },
-    h("input", {
-      type: "checkbox",
-      className: "form-check-input",
-      checked: value,
-      onChange: (event) => onChange(event.target.checked),
-    }),
-    label,
-  );
-
-const Choice = ({ options, ...shared }) =>
-  h(
-    "select",
-    { className: "form-select", ...shared },
-    !shared.required && h("option", { value: "" }, _("(not given)")),
-    options.map((option) => h("option", { key: option, value: option }, option)),
-  );
-
-const Line = ({ type, ...shared }) =>
+const Tick = ({ value, onChange, ...shared }) =>
   h("input", {
-    className: "form-control", type: type === "string" ? "text" : "number",
-    ...(type === "string" ? { pattern: shared.required ? NOT_BLANK : undefined } : { step: type === "integer" ? 1 : "any" }),
-    ...shared,
+    type: "checkbox", className: "form-check-input", checked: value,
+    onChange: (event) => onChange(event.target.checked), ...shared,
   });
+
+/** Nothing is chosen before a person does, and a default is not taken back where another value is needed. */
+const FieldChoice = ({ field: { options, default: usual, required }, ...shared }) =>
+  h(Choice, { options, hasEmpty: !required || usual === null, ...shared });
+
+function Line({ field: { kind, default: usual, limits, required }, onChange, ...shared }) {
+  const isLong = kind === "text" && String(usual).includes("\n");
+  return h(isLong ? "textarea" : "input", {
+    className: "form-control", ...limits,
+    ...(isLong ? { rows: Math.min(MAX_ROWS, usual.split("\n").length) } : describeLine(kind)),
+    // A blank default is its author's choice.
+    pattern: kind === "text" && required && usual === null ? NOT_BLANK : undefined,
+    onChange: (event) => onChange(event.target.value), ...shared,
+  });
+}

@@ -59,7 +59,7 @@ export function TextForm({ label, action = _("Answer"), isCode, isPending, text,
 const findEmpty = (text) => (text.trim() === "" ? EMPTY_TEXT : null);
 
 /** @param {string} id @param {string|null} problem @returns {object} the properties of its field */
-export const describeProblem = (id, problem) => (problem ? { "aria-invalid": true, "aria-describedby": id } : {});
+const describeProblem = (id, problem) => (problem ? { "aria-invalid": true, "aria-describedby": id } : {});
 
 /** What is wrong with a field, below it. @param {{id: string, problem: string|null}} props */
 export const Problem = ({ id, problem }) => problem && h("p", { id, className: "question-problem", role: "alert" }, problem);

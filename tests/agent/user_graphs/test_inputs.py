@@ -87,13 +87,13 @@ def test_a_form_has_a_field_of_the_right_kind_for_each_input(tmp_path: Path) -> 
             "city": "text",
             "days": "integer",
             "budget": "number",
-            "fast": "boolean",
+            "fast": "choice",
             "stops": "texts",
             "mood": "choice",
             "size": "choice",
             "seat": "json",
         }
-        assert [each.options for each in form.fields if each.options] == [("calm", "quick"), ("s", "m")]
+        assert [each.options for each in form.fields if each.options] == [(True, False), ("calm", "quick"), ("s", "m")]
         assert [each.name for each in form.fields if each.required] == ["city"]
         assert (form.has_messages, form.is_own) == (False, True)
         assert chat.runner.find_form("other") is None

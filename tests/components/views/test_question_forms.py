@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from agent.preparation.questions import GraphQuestion
+from agent.preparation.schema_fields import MAX_LABEL_CHARS
 from agent.user_graphs.interrupts import to_plain
 from components.views.question_forms import (
-    MAX_LABEL_CHARS,
     MAX_SHOWN_CHARS,
     MAX_SHOWN_QUESTIONS,
     QuestionView,
@@ -54,11 +54,11 @@ def test_a_flat_schema_is_a_form() -> None:
     }
     view = describe("Who?", {"type": "object", "properties": properties, "required": ["name"]})
     assert view["style"] == "form"
-    assert [(each["label"], each["type"], each["options"], each["required"]) for each in view["fields"]] == [
-        ("Your name", "string", [], True),
-        ("age", "integer", [], False),
-        ("size", "string", ["S", "L"], False),
-        ("sure", "boolean", [], False),
+    assert [(each["label"], each["kind"], each["options"], each["required"]) for each in view["fields"]] == [
+        ("Your name", "text", (), True),
+        ("Age", "integer", (), False),
+        ("Size", "choice", ("S", "L"), False),
+        ("Sure", "choice", (True, False), False),
     ]
 
 
@@ -71,15 +71,20 @@ def test_a_field_that_may_be_null_is_of_its_other_type_and_not_required() -> Non
         "room": {"anyOf": [{"type": "integer"}, nothing]},
     }
     view = describe("Who?", {"type": "object", "properties": properties, "required": ["age", "size", "name"]})
-    assert [(each["label"], each["type"], each["options"], each["required"]) for each in view["fields"]] == [
-        ("Your age", "integer", [], False),
-        ("size", "string", ["S", "L"], False),
-        ("name", "string", [], False),
-        ("room", "integer", [], False),
+    assert [(each["label"], each["kind"], each["options"], each["required"]) for each in view["fields"]] == [
+        ("Your age", "integer", (), False),
+        ("Size", "choice", ("S", "L"), False),
+        ("Name", "text", (), False),
+        ("Room", "integer", (), False),
     ]
     assert [each["is_null_when_empty"] for each in view["fields"]] == [True, True, True, False]
     either = {"anyOf": [{"type": "integer"}, {"type": "string"}, nothing]}
     assert describe("Who?", {"properties": {"name": either}})["fields"] == []
+
+
+def test_a_definition_that_names_itself_is_answered_as_text() -> None:
+    definitions = {"A": {"$ref": "#/$defs/B"}, "B": {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}}
+    assert describe("Who?", {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": definitions})["style"] == "text"
 
 
 def test_questions_of_one_id_have_keys_of_their_own_that_every_process_finds() -> None:
@@ -92,7 +97,7 @@ def test_a_question_that_is_a_flat_schema_itself_is_a_form_with_its_words() -> N
     schema = {"type": "object", "properties": {"row": {"type": "integer"}}, "required": ["row"]}
     view = describe(schema | {"title": "Seat", "description": "Where do you sit?"})
     assert (view["style"], view["text"]) == ("form", "Seat\n\nWhere do you sit?")
-    assert [(each["name"], each["type"], each["required"]) for each in view["fields"]] == [("row", "integer", True)]
+    assert [(each["name"], each["kind"], each["required"]) for each in view["fields"]] == [("row", "integer", True)]
     assert describe(schema)["text"] == ""
     of_answer = {"properties": {"name": {"type": "string"}}}
     assert [each["name"] for each in describe(schema, of_answer)["fields"]] == ["name"]
@@ -159,8 +164,13 @@ def test_a_question_in_half_of_a_known_schema_is_shown(wrong: Any) -> None:
     ):
         view = describe(value)
         assert view["text"] or all(each["decisions"] for each in view["actions"])
-    field = {"type": "string", "enum": wrong, "title": wrong}
+    field = {"type": "string", "enum": wrong, "title": wrong, "description": wrong, "default": wrong, "minLength": wrong}
     assert describe("Who?", {"properties": {"name": field}, "required": wrong})["text"] == "Who?"
+    for kind in ("integer", "number"):
+        field = {"type": kind, "default": wrong, **dict.fromkeys(("minimum", "exclusiveMinimum", "maximum"), wrong)}
+        assert describe("Who?", {"properties": {"name": field}})["style"] == "form"
+    of_wrong = {"properties": {"name": {"$ref": "#/$defs/Name"}}, "$defs": wrong}
+    assert describe("Who?", of_wrong)["style"] == "text"
     for schema in ({"properties": {"name": {"type": wrong}}}, {"properties": {"name": wrong}}, {"properties": wrong}):
         assert describe("Who?", schema)["text"] == "Who?"
 

@@ -1,0 +1,25 @@
+/** Parts of the forms that are made from a JSON schema: of a graph's inputs, and of the answer to its question. */
+import { formatValue } from "./format.mjs";
+import { _ } from "./words.mjs";
+
+const { createElement: h } = window.React;
+
+/**
+ * A choice among values of any plain type. An empty text is none of them.
+ * @param {{options: (string|number|boolean)[], value: string|number|boolean, hasEmpty?: boolean,
+ *   onChange: (value: string|number|boolean) => void}} props  the others are those of the element
+ */
+export const Choice = ({ options, value, hasEmpty = true, onChange, ...shared }) =>
+  h(
+    "select",
+    {
+      className: "form-select", value: String(value), ...shared,
+      onChange: ({ target }) => onChange(options.find((option) => String(option) === target.value) ?? ""),
+    },
+    hasEmpty && h("option", { value: "" }, _("(not given)")),
+    options.map((option) => h("option", { key: String(option), value: String(option) }, formatValue(option))),
+  );
+
+/** @param {"text"|"number"|"integer"} kind @returns {object} the properties of its input */
+export const describeLine = (kind) =>
+  kind === "text" ? { type: "text" } : { type: "number", step: kind === "integer" ? 1 : "any" };
