@@ -16,7 +16,7 @@ from checkpoints.values import serde
 
 CHECKPOINTS, BRANCHES = 1_000, 200
 PER_BRANCH = CHECKPOINTS // BRANCHES
-DRAWN_BAR_MS, KEY_BAR_MS = 100.0, 16.0
+DRAWN_BAR_MS, KEY_BAR_MS = 100.0, 50.0
 KEYS = {  # with those that lead to where it moves
     "ArrowUp": ("End",),
     "ArrowDown": ("Home",),

@@ -7,25 +7,37 @@ an import keeps other changes waiting: on SQLite of all conversations, on Postgr
 import asyncio
 import contextlib
 import json
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 from unittest.mock import patch
 
 from langchain_core.messages import HumanMessage
+from pydantic import SecretStr
 
+from agent.graph.answer import collect_answer
+from agent.graph.state import Limits
+from agent.models.call_arguments import bound_argument_parsing
+from agent.models.keys import ProviderKeys
+from agent.models.openai import load_openai_model
 from benchmarks import documents
 from benchmarks.databases import KINDS, Place, places
 from benchmarks.measuring import Bar, Report, Section
-from checkpoints import Database, InvalidDocumentError
+from benchmarks.model_server import ModelServer
+from benchmarks.streams import Process
+from checkpoints import Database, InvalidDocumentError, Store
 from checkpoints.interchange import reading, transfer
 from checkpoints.values import limits
 from tests.checkpoints import shapes
 from tests.entry_points import talking
 
-BAR_SECONDS = 1.0
+BAR_SECONDS = 3.0
+BAR_MEMORY = 300.0  # MiB above idle, of reading and importing a file
+ARGUMENT_CHARS, TOKEN_CHARS = 200_000, 4
 QUICK_SHARE = 0.01
 STEPS = ("import", "under the lock", "view", "save", "turn", "restore", "export")
 BARRED_STEPS = STEPS[
@@ -84,6 +96,10 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
                 place = fresh(kind)
                 costs = measure_document(text, place)
                 place.remove()
+                if kind == KINDS[0]:
+                    with Process(_import_in_process, text, folder / "memory") as importing:
+                        what = f"{name}: memory above idle while it is imported"
+                        report.bars.append(Bar(what, importing.pipe.recv(), BAR_MEMORY, "MiB"))
                 cells = [f"{seconds:.2f}" for seconds in (costs.read, *(costs.steps[step] for step in STEPS))]
                 section.rows.append([name, kind, f"{len(text) / 1e6:.1f}", *cells])
                 dearest = max(BARRED_STEPS, key=lambda step: costs.steps[step])
@@ -91,6 +107,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
                     Bar(f"{name}, {kind}: dearest step", costs.steps[dearest], BAR_SECONDS, "s", note=dearest)
                 )
             report.note_load()
+    report.bars.append(Bar("a call with 200 kB of arguments, token by token", measure_arguments(share), BAR_SECONDS, "s"))
     report.bars.append(Bar("a file of 9 MB with a wrong hash is refused", measure_refusal(share), BAR_SECONDS, "s"))
     section.remarks.append("Reading a file and importing it have no bar: see docs/limits.md.")
     report.sections.append(section)
@@ -142,6 +159,45 @@ def _timing_writes() -> Iterator[list[float]]:
 
     with patch.object(Database, "begin_write", begin_and_time):
         yield seconds
+
+
+def _import_in_process(pipe: Connection, text: str, folder: Path) -> None:
+    """Import a file into a new database, and send the MiB that it took at most above those of before."""
+    folder.mkdir(exist_ok=True)
+    with contextlib.closing(Database.in_memory()) as warmed:
+        transfer.import_thread(Store(warmed), reading.read_document(shapes.saying(["x"] * 2)))
+    database = Database.open_file(folder / f"{secrets.token_hex(4)}.db")
+    # The highest memory so far is forgotten (Linux alone has this).
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    before = _read_memory("VmRSS")
+    transfer.import_thread(Store(database), reading.read_document(text))
+    peak = _read_memory("VmHWM")
+    database.close()
+    pipe.send(peak - before)
+
+
+def _read_memory(name: str) -> float:
+    """Return a figure of this process's memory, in MiB."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
+
+
+def measure_arguments(share: float) -> float:
+    """Return the processor's seconds for a call whose arguments come token by token."""
+    arguments = json.dumps({"text": "word and \n" * round(share * ARGUMENT_CHARS / 10)})
+
+    async def ask(model: ModelServer) -> float:
+        bound_argument_parsing()
+        keys = ProviderKeys(openai_api_key=SecretStr("sk-benchmark"), openai_base_url=model.base_url)
+        chat = load_openai_model("fake-model", keys)
+        for text in ("{}", arguments):  # the first loads what is loaded once
+            model.call(text, TOKEN_CHARS)
+            started = time.process_time()
+            await collect_answer(chat, [HumanMessage("Write it down.")], Limits())
+        return time.process_time() - started
+
+    with ModelServer() as model:
+        return asyncio.run(ask(model))
 
 
 def measure_refusal(share: float) -> float:

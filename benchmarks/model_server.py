@@ -5,7 +5,7 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Self
 
-from tests.fakes.openai import FakeOpenAI, Say
+from tests.fakes.openai import Call, FakeOpenAI, Say
 
 
 def _serve(pipe: Connection) -> None:
@@ -16,6 +16,10 @@ def _serve(pipe: Connection) -> None:
             if name == "say":
                 fake.script(*[Say(argument["text"])] * argument["times"])
                 fake.token_delay = argument["token_delay"]
+            elif name == "call":
+                arguments, size = argument
+                tokens = tuple(arguments[start : start + size] for start in range(0, len(arguments), size))
+                fake.script(Call("calculator", arguments, tokens=tokens))
             elif name == "hold":
                 fake.hold(after_tokens=1)
             elif name == "release":
@@ -44,6 +48,10 @@ class ModelServer:
         """Set the next answers. `token_delay`: seconds before each token."""
         self._order("say", {"text": text, "times": times, "token_delay": token_delay})
 
+    def call(self, arguments: str, token_chars: int) -> None:
+        """Set the next answer: a call of a tool, whose arguments come in tokens of so many characters."""
+        self._order("call", (arguments, token_chars))
+
     def hold(self) -> None:
         self._order("hold")
 
@@ -55,6 +63,6 @@ class ModelServer:
         asked, answered = self._order("times")
         return float(answered[0] - asked[0]) * 1000
 
-    def _order(self, name: str, argument: dict[str, Any] | None = None) -> Any:
+    def _order(self, name: str, argument: Any = None) -> Any:
         self._pipe.send((name, argument))
         return self._pipe.recv()

@@ -253,6 +253,8 @@ def _list_bars(town: Town) -> list[Bar]:
     return [
         Bar(f"{title}, {town.place.kind}, {crowd}", town.crowded[row].median / town.alone[row].median, MAX_GROWTH, "×")
         for row, title in ROWS.items()
+        # A search has a bar of its own, among a million messages.
+        if row not in ("search", "rare")
     ]
 
 

@@ -81,6 +81,14 @@
     expectShown(text) {
       window.probe.shown = when(() => [...document.querySelectorAll(places.message)].some((each) => each.textContent.includes(text)));
     },
+    /** Presses Enter in the field at this moment, in milliseconds since 1970. */
+    pressEnterAt(moment) {
+      setTimeout(() => {
+        const key = { key: "Enter", code: "Enter", keyCode: 13, which: 13, bubbles: true, cancelable: true };
+        for (const type of ["keydown", "keypress", "keyup"])
+          document.activeElement.dispatchEvent(new KeyboardEvent(type, key));
+      }, moment - Date.now());
+    },
     usable: when(() => document.querySelector(places.composer)),
     transferred: () =>
       [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].map((entry) => entry.transferSize),

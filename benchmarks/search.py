@@ -28,7 +28,7 @@ DAYS = 2_000  # that the messages are spread over
 OLD_SHARE = 0.1  # of the conversations, the first ones, have the old word in every second message
 OLD_WORD = "oldhabit"
 RUNS = 40  # queries of each kind
-BAR_MS = 100.0
+BAR_MS = 200.0
 HEAD = ("", *(f"{kind}, {what}" for kind in KINDS for what in ("median", "slowest of 40", "cold")))
 
 MakeQuery = Callable[[random.Random], tuple[str, str]]  # the query, and its open conversation

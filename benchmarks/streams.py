@@ -36,8 +36,8 @@ from tests.faults.page import PageClient
 
 RATE = 20  # tokens a second in each conversation
 PARAGRAPH = 40  # tokens
-BARS = {25: 250.0, 50: 500.0}  # conversations: ms
-BAR_PROCESSOR, BAR_SPLIT_PROCESSOR = 0.15, 0.2  # s for 1,000 tokens
+COUNTS = (25, 50)  # conversations
+BAR_DELAY = 500.0  # ms, of as many as the first
 SETTLING = 1.0  # s after the last question, before the processor's time is measured
 WANTED = re.compile(r"tokens: (\d+)")
 CALLED = re.compile(r"call: (\w+) (\{.*?\})")
@@ -110,12 +110,14 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
         provider = {"MODEL": "openai:streams", "OPENAI_BASE_URL": model.pipe.recv(), "OPENAI_API_KEY": "sk-benchmark"}
         with WaymarkServer(folder / "streams", **provider) as server:
             browser = PageClient(server.link)
-            for count, bar in BARS.items():
+            for count in COUNTS:
                 watched = _watch(server, browser, count, tokens, reload=False)
-                report.bars += _bars(watched, count, bar)
+                if count == COUNTS[0]:
+                    what = f"{count} conversations at {RATE} tokens/s: a token's delay, p99"
+                    report.bars.append(Bar(what, watched.delays.percentile(99), BAR_DELAY, "ms"))
                 section.rows.append(_row(str(count), watched))
                 report.note_load()
-            first = next(iter(BARS))
+            first = COUNTS[0]
             again = _watch(server, browser, first, tokens, reload=True)
             browser.close()
         section.rows.append(_row(f"{first}, all loaded again in mid-stream", again))
@@ -132,20 +134,11 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
 def _measure_split(report: Report, section: Section, server: SplitServer, tokens: int) -> None:
     """Add the conversations of a page and a worker on PostgreSQL."""
     browser, where = PageClient(server.link), "page and worker on PostgreSQL"
-    for count, bar in BARS.items():
+    for count in COUNTS:
         watched = _watch(server, browser, count, tokens, reload=False)
-        report.bars += _bars(watched, count, bar, BAR_SPLIT_PROCESSOR, f", {where}")
         section.rows.append(_row(f"{count}, {where}", watched))
         report.note_load()
     browser.close()
-
-
-def _bars(watched: Watched, count: int, bar: float, bar_processor: float = BAR_PROCESSOR, where: str = "") -> list[Bar]:
-    what = f"{count} conversations at {RATE} tokens/s{where}"
-    return [
-        Bar(f"{what}: a token's delay, p99", watched.delays.percentile(99), bar, "ms"),
-        Bar(f"{what}: server's CPU for 1,000 tokens", watched.processor, bar_processor, "s"),
-    ]
 
 
 def _row(title: str, watched: Watched) -> tuple[str, ...]:

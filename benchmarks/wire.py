@@ -23,7 +23,6 @@ from checkpoints import Database
 from checkpoints.storage.notifications import Notifications
 
 COUNTS = (25, 200, 800)  # runs
-BARS = {25: (250.0, 0.2), 800: (None, 0.1)}  # ms, and s for 1,000 tokens
 MAX_LAST_SECONDS = 120  # until the last token has come
 SETTLING = 2.5  # s, until a process knows whether it is alone
 
@@ -73,11 +72,6 @@ def _make_row(title: str, found: Measured) -> tuple[str, ...]:
 
 def _make_bars(count: int, found: Measured) -> Iterator[Bar]:
     what = f"{count} runs of two processes at {RATE} tokens/s"
-    max_delay, max_processor = BARS.get(count, (None, None))
-    if max_delay is not None:
-        yield Bar(f"{what}: a token's delay over the wire, p99", found.delays.percentile(99), max_delay, "ms")
-    if max_processor is not None:
-        yield Bar(f"{what}: CPU of all processes for 1,000 tokens", found.processor, max_processor, "s")
     yield Bar(f"{what}: tokens lost", found.lost, 0, "tokens")
 
 

@@ -24,7 +24,8 @@ REMARKS = [
     "painted. *First word*: from the keydown of Enter until it is painted, less the model's own time from the request to "
     "its first byte. *At once*: as fast as the fake model can send. *Restore*: from the click that confirms it.",
     "*People*: from the first Enter to the end of the last answer, in as many pages of one browser, with everything that "
-    "the server does meanwhile; pages are open before. *A turn*: its answer is two tokens.",
+    "the server does meanwhile; pages are open before. *A turn*: its answer is two tokens. *In the same "
+    "moment*: from each page's own Enter until its first word is painted.",
     "Streamlit and Gradio run as their guides write a chat: the conversation in `st.session_state`, the answer through "
     "`st.write_stream`; `gr.ChatInterface` with `save_history`, without its limit of one answer at a time. They keep no "
     "conversation on the server: *reopen* shows them one from a file. The bare page has no messages above its field: "
@@ -74,6 +75,7 @@ def _measure_all(report: Report, bench: Bench, people: int, keys: int) -> dict[s
     report.note_load()
     work.measure_turns(bench)
     work.measure_people(bench, people)
+    work.measure_rush(bench, people)
     report.note_load()
     return kept
 
@@ -83,6 +85,6 @@ def _report(report: Report, table: Table, programs: list[Program], people: int, 
     counts = ", ".join(f"{name} {sum(each)} of {len(each)}" for name, each in kept.items())
     remarks = [*REMARKS, f"Typed and sent as soon as the page was usable, and kept: {counts}.", f"Peers: {read_pins()}."]
     report.sections.append(table.describe("The page beside its peers", names, remarks))
-    report.bars += build_bars(table, work.name_people(people))
+    report.bars += build_bars(table, people)
     lost = kept[WAYMARK_APP.name].count(False)
     report.bars.append(Bar("typed and sent as soon as the page is usable, and lost", lost, 0, "texts"))
