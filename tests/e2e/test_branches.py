@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import SIZES, expect_accessible_in_all_schemes
+from tests.e2e.test_user_graph_questions import RECORD_SPOKEN
 from tests.e2e.waymark import Message, Page
 from tests.fakes.answers import POSITION
 from tests.fakes.openai import FakeOpenAI, Say
@@ -223,6 +224,23 @@ def test_a_screen_reader_is_told_of_an_alternative_once_it_is_shown(talked: Page
     expect(talked.spoken).to_have_text("Answering…")
     fake_openai.release()
     talked.wait_for_answer()
+
+
+@pytest.mark.slow
+def test_a_screen_reader_is_told_of_an_undo_and_a_redo_and_no_longer_of_the_answer(talked: Page) -> None:
+    expect(talked.spoken).to_have_text("Answer finished")
+    undo, redo = (talked.tab.get_by_role("button", name=name) for name in ("Undo last change", "Redo"))
+    talked.tab.evaluate(RECORD_SPOKEN)
+    for button, count, told in (
+        (undo, 4, "The last change was undone"),
+        (undo, 2, "The last change was undone"),
+        (redo, 4, "The change was made again"),
+    ):
+        button.click()
+        talked.expect_messages(count)
+        expect(talked.spoken).to_have_text(told)
+    undone, again = "The last change was undone", "The change was made again"
+    assert [each for each in talked.tab.evaluate("window.spoken") if each] == [undone, undone, again]
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ export async function sendAction(list, action, options = {}) {
   beginMove();
   const reply = await sendAndApply(list, action, options);
   await waitForPaint(); // until the message field has the new version
-  endMove(reply === null || reply.panels?.transcript?.data.version === before);
+  endMove(action.type, reply === null || reply.panels?.transcript?.data.version === before);
   return reply !== null;
 }
 

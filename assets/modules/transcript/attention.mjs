@@ -1,4 +1,5 @@
 /** Direct the view, the focus and the screen reader when a run begins or ends, and after an edit. */
+import { useMoves } from "../lib/moves.mjs";
 import { noticeRunEnd, removeSeenNotice } from "../lib/notices.mjs";
 import { _ } from "../lib/words.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
@@ -12,12 +13,13 @@ const SPOKEN_STATES = {
   interrupted: _("This answer was cut off"),
   waiting: _("The answer waits for your approval or reply"),
 };
+const SPOKEN_MOVES = { undo: _("The last change was undone"), redo: _("The change was made again") };
 
 /** @returns {string|null} the state of the run. The data has none of one that waits, and a missed end is told by the data */
 const nameState = (run, isWaiting) =>
   run === null ? (isWaiting ? "waiting" : null) : run.state === "unknown" ? "running" : run.state;
 
-/** Announce to a screen reader that an answer began, ended or waits, but never its text. */
+/** Announce to a screen reader that an answer began, ended, waits or was undone, but never its text. */
 export function useSpokenRun(run, isWaiting, announce) {
   const before = useRef(null);
   const state = nameState(run, isWaiting);
@@ -26,6 +28,18 @@ export function useSpokenRun(run, isWaiting, announce) {
     else if (before.current === "running") announce(SPOKEN_STATES[state] ?? _("Answer finished"));
     before.current = state;
   }, [state, announce]);
+  useSpokenUndo(announce);
+}
+
+/** Announce an undo or a redo once it is shown. Two in turn are told twice: between them nothing is told. */
+function useSpokenUndo(announce) {
+  const { last } = useMoves();
+  const text = SPOKEN_MOVES[last] ?? "";
+  const before = useRef(text);
+  useEffect(() => {
+    if (before.current !== text) announce(text);
+    before.current = text;
+  }, [text, announce]);
 }
 
 /** Give notice when an answer ends while the page is hidden, and take it back when the conversation is seen. */
