@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.agent.user_graphs.running_graphs import one_node
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.keyboard import Keyboard
 from tests.e2e.test_accessibility import READ_COLOUR
@@ -88,3 +89,19 @@ def test_long_values_are_unfolded_and_compared(start: Start, visit: Visit, tmp_p
     expect(page.dialog).to_contain_text("These values of the graph change")
     look_at_whole(page, "a restore that changes long values")
     keys.close_dialog(restore)
+
+
+def test_a_kind_that_is_not_kept_is_told_on_the_folded_line_of_its_value(start: Start, visit: Visit, tmp_path: Path) -> None:
+    body = (
+        "import collections\n\ndef node(state):\n"
+        "    return {'thing': collections.defaultdict(list, a=[1]), 'messages': [AIMessage('ok')]}"
+    )
+    page = visit(start(graph=write_graph(tmp_path, one_node(body))))
+    page.say("hello")
+    page.save("First")
+    page.choose_at(page.checkpoint("First"), "State")
+    thing = page.dialog.get_by_test_id("channel").filter(has=page.tab.get_by_text("thing", exact=True))
+    expect(thing.locator("summary").first).to_contain_text("defaultdict not kept")
+    expect(thing.locator("summary").first).to_be_visible()
+    expect(page.dialog.get_by_text("not kept", exact=False)).to_have_count(1)
+    look_at_whole(page, "a kind that is not kept")

@@ -98,6 +98,7 @@ function Channel({ channel: { name, difference, one, other, is_unknown: isUnknow
           ? h(Changed, { before: one?.summary ?? NOT_SET, after: other?.summary ?? NOT_SET })
           : (one ?? other).summary,
       ),
+      lostKind !== "" && h("span", { className: "channel-difference" }, _("{kind} not kept", { kind: lostKind })),
       difference !== null && h("span", { className: "channel-difference" }, DIFFERENCE_TEXTS[difference]),
     ),
     isUnknown &&
