@@ -61,7 +61,8 @@ class ToastMessage(TypedDict):
 class PageUpdate(TypedDict, total=False):
     tick: float  # makes every update a new one
     go: str  # the address to go to
-    fill: dict[str, str]  # for the composer, if it is empty: {key, text}
+    # For the composer, if it is empty: {key, text}. With {draft: "below"}, also before what is typed there.
+    fill: dict[str, str]
     toast: ToastMessage
     closed: str  # the notice that the user has closed
 
@@ -80,9 +81,13 @@ def build_update(**fields: Any) -> PageUpdate:
     return {"tick": time.time(), **fields}  # type: ignore[typeddict-item]
 
 
-def fill_composer(thread_id: str, version: int, text: str) -> dict[str, str]:
-    """Return a text for the composer after a change. Every later action sends it back, so it is no longer than a message."""
-    return {"key": f"{thread_id}:{version}", "text": text if len(text) <= MAX_MESSAGE_CHARS else ""}
+def fill_composer(thread_id: str, version: int, text: str, *, keeps_draft: bool = False) -> dict[str, str]:
+    """Return a text for the composer after a change. Every later action sends it back, so it is no longer than a message.
+
+    It stands before a text that is typed there with `keeps_draft`; without it, the typed text stays alone.
+    """
+    place = {"draft": "below"} if keeps_draft else {}
+    return {"key": f"{thread_id}:{version}", "text": text if len(text) <= MAX_MESSAGE_CHARS else "", **place}
 
 
 def update_after_undo(thread_id: str, version: int) -> PageUpdate:

@@ -219,7 +219,7 @@ async def _confirm_fork(services: Services, action: Action) -> Answer:
     else:
         made = await services.apply_change(store.fork, thread_id, end, name=name, checkpoint_id=at_checkpoint, caller=caller)
     question = "" if is_whole or not fork_point.is_question else fork_point.text
-    fill = page_state.fill_composer(made.operation.thread_id, made.version, question)
+    fill = page_state.fill_composer(made.operation.thread_id, made.version, question, keeps_draft=True)
     go = {"go": page_state.thread_address(made.operation.thread_id)} if is_new_thread else {}
     return Answer(page_state.build_update(fill=fill, **go))
 

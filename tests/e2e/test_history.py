@@ -50,6 +50,33 @@ def test_a_question_is_asked_differently_in_a_branch(page: Page) -> None:
     expect(page.composer).to_have_value("")
 
 
+def test_a_message_that_a_branch_takes_out_stands_in_the_field_above_what_is_typed(page: Page) -> None:
+    page.composer.fill("a draft of mine")
+    page.ask_to_branch(SUM)
+    page.confirm("Branch")
+    page.expect_messages(2)
+    expect(page.composer).to_have_value(f"{SUM}\n\na draft of mine")
+    expect(page.toast).to_contain_text("Your draft is in the field, below the message.")
+    page.reload()
+    expect(page.composer).to_have_value(f"{SUM}\n\na draft of mine")
+
+
+@pytest.mark.parametrize(("added", "left"), [("", "a draft of mine"), ("!", f"{SUM}\n\na draft of mine!")])
+def test_an_undo_of_the_branch_takes_its_message_out_of_the_field_unless_it_was_edited(
+    added: str, left: str, page: Page
+) -> None:
+    page.composer.fill("a draft of mine")
+    page.ask_to_branch(SUM)
+    page.confirm("Branch")
+    expect(page.composer).to_have_value(f"{SUM}\n\na draft of mine")
+    page.composer.press_sequentially(added)
+    page.undo()
+    page.expect_messages(6)
+    expect(page.composer).to_have_value(left)
+    page.reload()
+    expect(page.composer).to_have_value(left)
+
+
 def test_a_branch_can_hold_the_message_it_begins_at(page: Page) -> None:
     page.ask_to_branch(SUM).get_by_label("With this message (3 messages)").check()
     page.confirm("Branch")

@@ -116,16 +116,26 @@ function buildDraftActions(filesByThread, returnReadings) {
   };
 }
 
-/** Put a text into an empty field, once for each key. The next text replaces it if the user has not edited it. */
-export function useFilledText(fill, { textarea, getText, setText }) {
-  const filled = useRef({ key: null, text: "" });
+/**
+ * Put a text into an empty field, once for each key, or before a draft that is to be below it. The next text replaces it if
+ * the user has not edited it.
+ * @param {{key: string, text: string, draft?: "below"}|null} fill
+ */
+export function useFilledText(fill, { textarea, getText, setText, changeText }) {
+  const filled = useRef({ key: null, shown: "", draft: "" });
   useEffect(() => {
     if (!fill || filled.current.key === fill.key) return;
-    const isUntouched = getText() === filled.current.text;
-    filled.current = fill;
-    if (getText() !== "" && !isUntouched) return;
-    if (getText() !== fill.text) setText(fill.text);
+    const typed = getText();
+    const isUntouched = typed === filled.current.shown;
+    const draft = isUntouched ? filled.current.draft : typed;
+    const isPlaced = isUntouched || typed === "" || fill.draft === "below";
+    const shown = joinTexts(fill.text, draft);
+    filled.current = { key: fill.key, ...(isPlaced && fill.text !== "" ? { shown, draft } : { shown: "", draft: "" }) };
+    if (!isPlaced) return;
+    if (typed !== shown) (draft === "" ? setText : changeText)(shown);
+    if (fill.text === "") return;
+    if (draft !== "") showToast(_("Your draft is in the field, below the message."));
     // Not on touch screens, where the focus would open the keyboard over the banner.
-    if (fill.text !== "" && matchMedia("(pointer: fine)").matches) textarea.current.focus();
+    if (matchMedia("(pointer: fine)").matches) textarea.current.focus();
   }, [fill]);
 }

@@ -70,8 +70,8 @@
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
  * @typedef {{thread: string|null, opened: string|null, version: number, running: boolean, asking: boolean,
- *   rest: string|null, fill: {key: string,
- *   text: string}|null, model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean,
+ *   rest: string|null, fill: {key: string, text: string,
+ *   draft?: "below"}|null, model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean,
  *   meter: MeterView|null, max_chars: number, limits?: string|null, graph: string,
  *   forms: Record<string, {fields: FormField[], has_messages: boolean, is_own: boolean}>,
  *   read_only?: string|null}} ComposerData  `forms`: inputs of graphs by their names; `read_only`: why nothing can be sent
