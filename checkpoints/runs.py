@@ -384,7 +384,7 @@ class Runs:
     def give_title(self, run: Run, title: str, *, model: str, usage: Mapping[str, Any]) -> Receipt | None:
         """Give the run's thread a title that the model has found. Return None if the thread has got another one meanwhile.
 
-        It is an operation of its own, with the model's usage: undo brings the first message's title back.
+        It is an operation of its own, with the model's usage. Undo passes it over, and takes it back with the first message.
         """
         with self._begin_follow_up() as connection:
             loaded = thread_rows.load_thread(connection, run.thread_id)

@@ -4,8 +4,9 @@ The operations of a thread are a stack: undo takes back the newest one that stan
 long as nothing else was done since. Both put columns back as `Transaction` noted them, and are recorded themselves
 (`Transaction.apply_and_record`): nothing is ever forgotten.
 
-Both pass over the checkpoints that the judge saves by itself: they would come between a person and the change to undo. They
-go and come with the run that they belong to.
+Both pass over what the app does by itself: the checkpoints of the judge, and the title that a model gives. They would come
+between a person and the change to undo. They go and come with their run, and the title with the first message, which wrote
+the same row.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,13 +17,15 @@ from ..rows import operation_rows, thread_rows
 from ..storage import schema
 from ..values.errors import DamagedOperationError, NothingToUndoError
 from ..values.operation import Operation, OperationKind, RowChange
+from .preconditions import BACKGROUND_ACTORS
 from .transaction import Transaction
 
 _columns = schema.operation.c
 _NAMES_OF_MESSAGES = ("head_id", "message_id")  # columns of branches and checkpoints
 _AGENT_MOVES = (OperationKind.GOTO, OperationKind.REWIND)
 _ORDINARY = _columns.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
-_FOREGROUND = sa.and_(_ORDINARY, _columns.actor != "judge")  # somebody did it in the foreground
+_IN_FOREGROUND = _columns.actor.not_in(BACKGROUND_ACTORS)
+_FOREGROUND = sa.and_(_ORDINARY, _IN_FOREGROUND)  # somebody did it in the foreground
 
 
 def select_undoable(
@@ -43,8 +46,8 @@ def select_redoable(connection: sa.Connection, thread_id: str, *, abridged: bool
 
 
 def is_newest_undo(connection: sa.Connection, thread_id: str) -> bool:
-    """Return whether the newest operation is an undo. The judge's do not count."""
-    newest = _select_newest(connection, thread_id, _columns.actor != "judge", abridged=True)
+    """Return whether the newest operation is an undo. The app's own do not count."""
+    newest = _select_newest(connection, thread_id, _IN_FOREGROUND, abridged=True)
     return newest is not None and newest.kind is OperationKind.UNDO
 
 

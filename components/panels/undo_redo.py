@@ -13,7 +13,7 @@ from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.properties import Properties
 from components.services import Services
-from components.streams.turns import Turn, TurnChanges
+from components.streams.turns import Turn, TurnChanges, is_model_title
 from components.views import operations
 from components.views.names import add_name
 from components.widgets import HISTORY_ID, Icon, build_menu_item
@@ -83,11 +83,12 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[Any, ..
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
     """Show the buttons after a turn: it can be undone, and nothing can be redone."""
-    if turn.operations and describe_read_only(services.store, turn.thread.id) is None:
+    newest = next((each for each in turn.operations if not is_model_title(each)), None)
+    if newest is not None and describe_read_only(services.store, turn.thread.id) is None:
         shown_state: page_state.UndoTarget = {"thread": turn.thread.id, "version": turn.thread.version}
-        undo = add_name(operations.describe_undo(turn.operations[0]), turn.operations[0])
+        undo = add_name(operations.describe_undo(newest), newest)
         values = _describe_buttons(shown_state, undo, None, turn.run, is_empty=False)
-    else:  # it failed before it wrote anything, or is read only
+    else:  # it wrote nothing itself, or is read only
         values = show(services, page_state.PageLocation(turn.thread.id, {}))
     shown: Properties = {}
     for (identifier, name), value in zip(SHOWN, values, strict=True):

@@ -54,7 +54,7 @@ def read_turn(services: Services, thread_id: str, run_id: str | None) -> Turn | 
         return None
     group = run.id if run is not None and run_id is None else run_id
     operations = _list_operations(store, thread_id, group)
-    own = operations[1:] if operations and _is_title(operations[0]) else operations
+    own = operations[1:] if operations and is_model_title(operations[0]) else operations
     if len(operations) == MAX_TURN_OPERATIONS or any(each.kind is not OperationKind.APPEND for each in own):
         return None
     if run_id is None and own is operations:
@@ -66,7 +66,7 @@ def read_turn(services: Services, thread_id: str, run_id: str | None) -> Turn | 
     return Turn(thread, thread.version - len(operations), messages, operations, run)
 
 
-def _is_title(operation: Operation) -> bool:
+def is_model_title(operation: Operation) -> bool:
     """Return whether a model's title came with this change, which follows the run and is not of it."""
     return operation.kind is OperationKind.RENAME and operation.actor == "system"
 
@@ -78,7 +78,7 @@ def _list_operations(store: Store, thread_id: str, run_id: str | None) -> list[O
     operations: list[Operation] = []
     for count in (USUAL_OPERATIONS, MAX_TURN_OPERATIONS):
         newest = store.list_operations(thread_id, last=count, abridged=True)
-        title = [each for each in newest[:1] if _is_title(each)]
+        title = [each for each in newest[:1] if is_model_title(each)]
         operations = title + list(takewhile(lambda operation: operation.undo_group == run_id, newest[len(title) :]))
         if len(operations) < count:
             break

@@ -15,7 +15,7 @@ from agent.events import HeadMoved
 from agent.preparation.requests import build_user_message
 from agent.run.titles import MAX_TITLE_CHARS, MAX_TITLE_TOKENS, clean_title, make_title
 from agent.tracing.events import TitleAsked
-from checkpoints import Caller, OperationKind
+from checkpoints import UNTITLED, Caller, OperationKind
 from checkpoints.values.files import parse_file
 from components.routes.thread_usage import read_title_usage
 from tests.agent.running import Running, model_at, running
@@ -49,7 +49,7 @@ async def idle(chat: Running) -> None:
     await chat.until(lambda: not [task for task in asyncio.all_tasks() if task.get_name().startswith("title")])
 
 
-def test_the_first_answer_gives_the_conversation_a_title_that_undo_takes_back() -> None:
+def test_the_first_answer_gives_the_conversation_a_title_that_is_undone_with_its_turn() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("## How do I **bake** bread?")
         await titled(chat)
@@ -67,10 +67,12 @@ def test_the_first_answer_gives_the_conversation_a_title_that_undo_takes_back() 
         assert [each["role"] for each in json.loads("".join(entries))] == ["user", "assistant"]
         assert MAX_TITLE_TOKENS in (request.get("max_tokens"), request.get("max_completion_tokens"))
         chat.store.undo(chat.thread_id)
-        assert (title(chat), len(chat.path())) == ("How do I bake bread?", 2)
+        assert (title(chat), len(chat.path())) == (UNTITLED, 0)
+        chat.store.redo(chat.thread_id)
+        assert (title(chat), len(chat.path())) == ("Baking bread at home", 2)
         await chat.say("And cake?")
         await idle(chat)
-        assert (title(chat), len(fake.requests)) == ("How do I bake bread?", 3)  # asked once
+        assert (title(chat), len(fake.requests)) == ("Baking bread at home", 3)  # asked once
 
     play(story, Say("Slowly."), Say('Title: "**Baking bread at home**."\n'), Say("The same."))
 

@@ -294,4 +294,35 @@ def test_an_undo_sent_before_the_title_came_takes_back_what_the_person_saw(store
     store.redo(run.thread_id)
     assert (texts(store, run.thread_id), store.get_thread(run.thread_id).title) == (["a", "b"], "Given")
     store.undo(run.thread_id)  # of somebody who has seen the title
-    assert (texts(store, run.thread_id), store.get_thread(run.thread_id).title) == (["a", "b"], "a")
+    assert (texts(store, run.thread_id), store.get_thread(run.thread_id).title) == ([], UNTITLED)
+
+
+def test_a_title_of_the_model_is_undone_with_the_first_turn_and_is_no_step_of_its_own(store: Store) -> None:
+    runs, thread_id = Runs(store), store.create_thread().id
+    pictures = [picture(store, thread_id)]
+    for text in ("a", "c"):
+        run = runs.begin_run(thread_id, new(text)[0], title=text)
+        runs.commit_message(run, new("", f"answer to {text}")[1])
+        runs.end_run(run, RunState.DONE)
+        if text == "a":
+            runs.give_title(run, "Given", model="m", usage={})
+        pictures.append(picture(store, thread_id))
+    assert store.get_thread(thread_id).title == "Given"
+    for before in pictures[-2::-1]:
+        store.undo(thread_id)
+        assert picture(store, thread_id) == before
+    for after in pictures[1:]:
+        store.redo(thread_id)
+        assert picture(store, thread_id) == after
+
+
+def test_a_title_that_comes_after_an_undo_leaves_the_redo(store: Store) -> None:
+    runs = Runs(store)
+    first = runs.begin_run(None, new("a")[0], title="a")
+    runs.end_run(first, RunState.DONE)
+    second = runs.begin_run(first.thread_id, new("b")[0])
+    runs.end_run(second, RunState.DONE)
+    store.undo(first.thread_id)
+    assert runs.give_title(first, "Given", model="m", usage={}) is not None
+    store.revert_last(first.thread_id)
+    assert (texts(store, first.thread_id), store.get_thread(first.thread_id).title) == (["a", "b"], "Given")
