@@ -89,6 +89,41 @@ def test_an_undo_after_a_failure_brings_a_closed_question_back_with_its_answer(
     answer_again(page, "City", "published")
 
 
+def dismiss_and_undo(page: Page) -> None:
+    page.tab.get_by_role("button", name="Dismiss").click()
+    expect(page.tab.get_by_role("alert", name="Status of the answer")).to_have_count(0)
+    page.reload()
+    page.tab.get_by_role("button", name="Undo last change").click()
+
+
+def test_an_undo_after_a_dismissed_failure_brings_a_closed_question_back_with_its_answer(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = ask_city(start, visit, tmp_path, FAILING_LATER)
+    dismiss_and_undo(page)
+    expect_back(page, "City", TEXT)
+    (tmp_path / "gate").touch()
+    answer_again(page, "City", "published")
+
+
+def test_an_answer_that_was_not_used_is_in_its_field_after_it_is_dismissed_and_undone(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    asking_graph = one_node("def node(state):\n    return {'messages': [AIMessage(f\"city {interrupt('City?')}\")]}")
+    page = visit(start(graph=write_graph(tmp_path, asking_graph)))
+    page.send("go")
+    expect(question(page)).to_have_count(1)
+    page.tab.wait_for_url("**/t/*")
+    page.expect_lost_server()
+    write_graph(tmp_path, one_node("def node(state):\n    return {'messages': [AIMessage('new')]}"))
+    page.server.restart()
+    page.reload()
+    answer(page, "City", TEXT)
+    expect(page.tab.get_by_role("alert", name="Status of the answer")).to_contain_text("It was not used.")
+    dismiss_and_undo(page)
+    expect_back(page, "City", TEXT)
+
+
 def test_an_answer_that_returned_is_in_the_message_field_where_its_question_is_closed_then(
     start: Start, visit: Visit, tmp_path: Path
 ) -> None:

@@ -98,11 +98,16 @@ function settle(data, sent) {
   returnClosed(data.thread, open);
 }
 
-/** Forget the answers that are used. One whose run ended badly, with its question open, is as if it had not been sent. */
+/**
+ * Forget the answers that are used. One whose run ended badly, with its question open, is as if it had not been sent. With
+ * its question closed it is kept, also when that end is dismissed: an undo opens the question again.
+ */
 function settleAccepted({ thread, run }, open) {
   for (const [key, accepted] of Object.entries(readAll("answered", thread))) {
-    if (open.has(key) && accepted.run === run?.id) storeAnswer(thread, key, accepted.texts);
-    else if (!open.has(key) && !run) keep("answered", thread, key, null);
+    const isOwn = accepted.run === run?.id;
+    if (open.has(key) && isOwn) storeAnswer(thread, key, accepted.texts);
+    else if (!open.has(key) && isOwn) keep("answered", thread, key, { ...accepted, hasFailed: true });
+    else if (!open.has(key) && !run && !accepted.hasFailed) keep("answered", thread, key, null);
   }
 }
 
