@@ -86,6 +86,28 @@ def test_a_text_from_right_to_left_may_begin_with_a_name_in_latin_letters(page: 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("tokens", "count", "directions"),
+    [
+        (("React ", "\u0645\u0631\u062d\u0628\u0627"), 1, ["rtl"]),
+        (("\u0645\u0631\u062d\u0628\u0627\n\n", "React ", "is ", "here"), 2, ["rtl", "rtl"]),
+        (("\u0645\u0631\u062d\u0628\u0627\n\n", "React ", "is ", "here"), 3, ["rtl", "ltr"]),
+    ],
+)
+def test_a_block_with_one_word_in_latin_letters_yet_goes_on_in_the_direction_before_it(
+    tokens: tuple[str, ...], count: int, directions: list[str], page: Page, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.hold(after_tokens=count)
+    fake_openai.script(Say("".join(tokens), tokens=tokens))
+    page.send("\u0645\u0631\u062d\u0628\u0627")
+    expect(page.live.locator("p").last).to_have_text("".join(tokens[:count]).split("\n\n")[-1].strip())
+    for block, direction in zip(page.live.locator(".prose p").all(), directions, strict=True):
+        expect(block).to_have_css("direction", direction)
+    fake_openai.release()
+    page.wait_for_answer()
+
+
+@pytest.mark.slow
 def test_a_table_is_aligned_scrolls_on_a_phone_and_is_copied(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

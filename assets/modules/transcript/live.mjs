@@ -5,6 +5,8 @@ import { LiveReasoningCard } from "./reasoning.mjs";
 
 const { createElement: h, memo } = window.React;
 
+const WRITTEN_BLOCKS = "p, h1, h2, h3, h4, h5, h6, ul, ol, blockquote"; // code is always from left to right
+
 /** Write deltas into the bubble, at most once per animation frame. It is outside React, so that a delta renders nothing. */
 export class LiveText {
   #findBubble;
@@ -58,8 +60,21 @@ export class LiveText {
       this.#shownChars = this.#stable.length;
     }
     tailElement.innerHTML = this.#tail;
+    directBegunBlock(stableElement, tailElement);
     bubble.classList.toggle("has-text", !this.isEmpty());
   }
+}
+
+/**
+ * Lay out a block that has one word yet, with no letter from right to left, in the direction of the block before it, or of
+ * the person's message: an Arabic sentence may begin with a name in Latin letters, and would jump at the next word.
+ */
+function directBegunBlock(stable, tail) {
+  const block = tail.lastElementChild;
+  if (!block?.matches(WRITTEN_BLOCKS) || block.dir || /\S\s+\S/.test(block.textContent)) return;
+  const asked = () => [...document.querySelectorAll('article[data-role="user"] > .prose > :last-child')].at(-1);
+  const before = block.previousElementSibling ?? stable.lastElementChild ?? asked();
+  if (before && getComputedStyle(before).direction === "rtl") block.dir = "rtl";
 }
 
 /**
