@@ -24,6 +24,7 @@ from components.page import LISTS
 from config import Settings, SettingsError
 from setting_types import AgentDefinition
 from tests.app_process import ROOT, read_environment, run_app
+from tests.broken_file import break_file
 from tests.checkpoints.conversations import new
 from tests.page_key import read_page_key
 from tests.servers import Server
@@ -130,9 +131,7 @@ def test_the_first_layout_shows_what_stands_at_the_address_that_it_is_for(tmp_pa
 def test_a_layout_that_cannot_be_filled_is_empty_and_the_panels_ask(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
-            app.services.store.database.engine.dispose()
-            (tmp_path / "data" / "waymark.db").write_bytes(b"this is no database" * 1000)
-            (tmp_path / "data" / "waymark.db-wal").unlink(missing_ok=True)
+            await asyncio.to_thread(break_file, app.services.store.database, tmp_path / "data" / "waymark.db")
             answer = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/"})
         assert (answer.status_code, "pathname" in props_of(answer.json(), "url")) == (200, False)
 
@@ -319,9 +318,7 @@ def test_health_is_told_to_everybody_and_is_degraded_when_the_store_is(tmp_path:
     async def story() -> None:
         async with opened(tmp_path / "data") as (app, browser):
             assert (await browser.get("/healthz")).json() == {"status": "ok", "store": "sqlite"}
-            app.services.store.database.engine.dispose()
-            (tmp_path / "data" / "waymark.db").write_bytes(b"this is no database" * 1000)
-            (tmp_path / "data" / "waymark.db-wal").unlink(missing_ok=True)
+            await asyncio.to_thread(break_file, app.services.store.database, tmp_path / "data" / "waymark.db")
             answer = await browser.get("/healthz")
             assert (answer.status_code, answer.json()["status"]) == (503, "degraded")
 

@@ -22,6 +22,7 @@ from server.metrics import METRICS_PATH
 from startup import agent_factory
 from startup.loading import LoadedAgent
 from tests.app_process import PATIENCE
+from tests.broken_file import break_file
 
 ORIGIN = "http://127.0.0.1:8050"
 KEY = "k3y-of-sixteen-letters"
@@ -116,9 +117,7 @@ def test_it_is_ready_once_the_agent_is_loaded_and_while_the_database_answers(
             released.set()
             await loading
             answers.append(await browser.get("/readyz"))
-            app.services.store.database.engine.dispose()
-            (tmp_path / "data" / "waymark.db").write_bytes(b"this is no database" * 1000)
-            (tmp_path / "data" / "waymark.db-wal").unlink(missing_ok=True)
+            await asyncio.to_thread(break_file, app.services.store.database, tmp_path / "data" / "waymark.db")
             answers.append(await browser.get("/readyz"))
         await app.close()
         return [(each.status_code, each.json()["status"]) for each in answers]
