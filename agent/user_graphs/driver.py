@@ -22,7 +22,7 @@ from agent.time_travel.executor import TimeTravelExecutor
 from agent.tools.decisions import AwaitingDecision, Decision
 from agent.user_graphs.catalog import GraphCatalog
 from agent.user_graphs.delegated_work import DelegatedWork
-from agent.user_graphs.earlier_answers import StandingAnswers
+from agent.user_graphs.earlier_answers import load_answers
 from agent.user_graphs.graph_loop import Work
 from agent.user_graphs.graph_run import GraphFailedError, GraphResult, GraphRun, GraphTurn
 from agent.user_graphs.interrupts import AnswerUnusedError, collect_questions, require_nodes
@@ -36,6 +36,7 @@ from agent.user_graphs.travel import GraphTravel, MoveStep, list_open_calls, rea
 from checkpoints import Run, Runs, StateError, Store
 from checkpoints.graph_states.open_subgraphs import read_open_subgraphs
 from checkpoints.values.limits import MAX_ANSWER_CHARS
+from checkpoints.values.standing_answers import StandingAnswers
 
 T = TypeVar("T")
 MAX_CHECK_SECONDS = 5.0  # of the graph, before it gets an answer
@@ -56,9 +57,7 @@ class GraphDriver:
         """Let the graph answer, over every move on the way. Raises `GraphFailedError`, and `AwaitingDecision` to wait."""
         run, decision = prepared.run, prepared.request.decision
         travel = GraphTravel(self.store, run.thread_id, time_travel)
-        answers = await self.blocking.run(
-            partial(StandingAnswers.load, self.store, self.runs, run.thread_id, other_than=run.id)
-        )
+        answers = await self.blocking.run(partial(load_answers, self.store, self.runs, run.thread_id, other_than=run.id))
         turn = GraphTurn(prepared.request, answers)
         step = await self._settle_moves(travel, decision, answers) if decision else None
         while True:
@@ -195,7 +194,7 @@ class GraphDriver:
         written = self.savers.usual.read_pending_writes(thread_id)
         if not written and not with_drafts:
             return GraphRest()
-        answers = StandingAnswers.load(self.store, self.runs, thread_id)
+        answers = load_answers(self.store, self.runs, thread_id)
         asked = [(each, read_move_call(each)) for each in collect_questions(answers.choose_writes(written).writes)]
         is_move_asked = any(call_id for _, call_id in asked)
         open_ids = {call["id"] for call in list_open_calls(self.store, thread_id)} if is_move_asked else ()
@@ -225,4 +224,4 @@ class GraphDriver:
     def _read_standing_writes(self, thread_id: str) -> Sequence[PendingWrite]:
         """Return the writes of tasks since the state where a conversation stands, with the answers that stand."""
         written = self.savers.usual.read_pending_writes(thread_id)
-        return written and StandingAnswers.load(self.store, self.runs, thread_id).choose_writes(written).writes
+        return written and load_answers(self.store, self.runs, thread_id).choose_writes(written).writes

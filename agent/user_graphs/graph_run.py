@@ -17,7 +17,6 @@ from agent.user_graphs.added_messages import AddedMessages
 from agent.user_graphs.adoption import adopt_graph, list_own_types
 from agent.user_graphs.definitions import GraphDefinition
 from agent.user_graphs.delegated_work import DelegatedWork
-from agent.user_graphs.earlier_answers import StandingAnswers
 from agent.user_graphs.fields import format_output, read_input
 from agent.user_graphs.importing import describe_error
 from agent.user_graphs.interrupts import collect_questions
@@ -32,6 +31,7 @@ from agent.user_graphs.surroundings import choose_context, list_missing_context
 from agent.user_graphs.travel import TRAVEL_KEY, GraphTravel
 from checkpoints import StateError
 from checkpoints.values.sentence import sentence
+from checkpoints.values.standing_answers import StandingAnswers
 
 
 class GraphFailedError(OwnCodeError):

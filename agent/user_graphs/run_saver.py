@@ -21,18 +21,12 @@ from langgraph.checkpoint.base import (
 
 from agent.run.blocking import BlockingPool
 from agent.user_graphs.added_messages import AddedMessages
-from agent.user_graphs.earlier_answers import (
-    REST_CHANNEL,
-    ChosenWrites,
-    StandingAnswers,
-    StepWrites,
-    TrustedRuns,
-    drop_notes,
-)
+from agent.user_graphs.earlier_answers import StepWrites, TrustedRuns
 from agent.user_graphs.interrupts import AnswerUse
 from agent.user_graphs.states import StateRecorder
 from agent.user_graphs.stored_values import LostKinds
 from checkpoints.values.graph_state import LOST_KINDS_KEY
+from checkpoints.values.standing_answers import REST_CHANNEL, ChosenWrites, StandingAnswers, drop_notes
 
 T = TypeVar("T")
 SCHEDULING_TURNS = 8  # of the loop: more than LangGraph takes to begin a write that it has scheduled

@@ -18,9 +18,9 @@ from ..rows.write_rows import StateKey, Write
 from ..values.graph_state import Reference, join_runs, list_paths, read_kind
 from ..values.model import Checkpoint, Node
 from ..values.progress import Report
+from ..values.standing_answers import REST_CHANNEL
 from .import_contents import ImportContents, StateContents
 from .import_plan import BranchPlan, ImportPlan
-from .state_checks import REST_CHANNEL
 from .typed_values import dump_note, parse_stored
 from .waymark import CheckpointPart, WritePart
 

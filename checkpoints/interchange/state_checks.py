@@ -14,7 +14,6 @@ from .waymark import Document, StatePart
 MAX_INLINE_CHARS = 64
 OWN_PREFIX = "__"  # of the channels in which LangGraph keeps what runs next
 NOTE_PREFIX = "waymark:"  # of notes that Waymark keeps among the writes of tasks
-REST_CHANNEL = "waymark:rest"  # of the notes of what tasks have written while a run rests
 WAITING_CHANNELS = ("__interrupt__", "__resume__", "__no_writes__", "__return__")  # to which the tasks of a step may write
 
 

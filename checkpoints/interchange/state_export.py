@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from ..rows import state_rows, value_rows
+from ..rows import operation_rows, state_rows, value_rows
 from ..rows.state_choice import StateChoice, choose_states
 from ..rows.state_rows import StoredState
 from ..values import serde
@@ -33,7 +33,7 @@ from ..values.model import Branch, Checkpoint, Json
 from .state_checks import OWN_PREFIX
 from .state_values import can_convert
 from .typed_values import write_stored
-from .waiting_steps import WaitingStep, read_waiting_step
+from .waiting_steps import StepReader, WaitingStep
 from .waymark import StatePart
 
 _STATE = TypeAdapter(StatePart)
@@ -78,20 +78,18 @@ class StateExport:
         written = {"state_writes": self.writes} if self.writes else {}
         return {**document, **holders, "states": states, "state_values": self.values, **written}
 
-    def read_states(self, connection: sa.Connection, named: Collection[int], standing: int | None = None) -> None:
-        """Read the states of the messages, and these, with all above them.
-
-        At the `standing` one, earlier answers to the questions of its step count.
-        """
+    def read_states(self, steps: StepReader, named: Collection[int]) -> None:
+        """Read the states of the messages, and these, with all above them."""
+        connection = steps.connection
         outline = state_rows.select_outline(connection, self.thread_id)
         if not outline or not can_convert:
             return
         choice = choose_states(outline, self.message_ids, named)
         found = [state for state in state_rows.select_states(connection, self.thread_id) if self._is_wanted(state, choice)]
-        linked = _select_without_gaps(found, {*choice.messages, *named})
+        undone = operation_rows.select_undone_groups(connection, self.thread_id)
+        linked = _select_without_gaps(found, {*choice.messages, *named}, undone)
         roots = [state for state in linked if state.number in named and not state.namespace]
-        steps = [read_waiting_step(connection, each, keeps_answers=each.number == standing) for each in roots]
-        waiting = [each for each in steps if each is not None]
+        waiting = [step for step in map(steps.read_step, roots) if step is not None]
         states = _drop_other_work(linked, waiting)
         self._own_runs = {number: step.root.run_id for step in waiting for number in step.below}
         runs = {run for state in states for run in list_value_runs(_list_own_values(state))}  # states share most of them
@@ -186,18 +184,19 @@ def _join_places(runs: Sequence[tuple[int, int]]) -> list[list[int]]:
     return joined
 
 
-def _select_without_gaps(states: Sequence[StoredState], roots: set[int]) -> list[StoredState]:
-    """Return the roots, the states above them up to a gap, and the states of their subgraphs."""
+def _select_without_gaps(states: Sequence[StoredState], roots: set[int], undone: Collection[str]) -> list[StoredState]:
+    """Return the roots, the states above them up to a gap, and those of their subgraphs that no undone run has written."""
     linked: set[int | None] = {*roots}
     for state in reversed(states):
         if state.number in linked:
             linked.add(state.parent)
-    own = {state.checkpoint_id for state in states if state.number in linked and not state.namespace}
-    return [
-        state
-        for state in states
-        if (state.body["metadata"].get("parents", {}).get("") in own if state.namespace else state.number in linked)
-    ]
+    runs = {state.checkpoint_id: state.run_id for state in states if state.number in linked and not state.namespace}
+
+    def is_wanted(state: StoredState) -> bool:
+        root_id = state.body["metadata"].get("parents", {}).get("")
+        return root_id in runs and (state.run_id not in undone or state.run_id == runs[root_id])
+
+    return [state for state in states if (is_wanted(state) if state.namespace else state.number in linked)]
 
 
 def _drop_other_work(states: Sequence[StoredState], waiting: Sequence[WaitingStep]) -> list[StoredState]:

@@ -28,7 +28,7 @@ from .importing import make_merge, make_new_thread, make_replacement
 from .message_export import MessageExport, export_messages
 from .redaction import Redaction
 from .state_export import StateExport, leave_out_states
-from .waiting_steps import keeps_answers
+from .waiting_steps import StepReader
 from .waymark import Document
 
 __all__ = [
@@ -111,8 +111,8 @@ def _build_document(store: Store, thread_id: str, options: ExportOptions) -> tup
         states = StateExport(thread_id, reached)
         if options.redaction is None:
             held = {*(each.state_id for each in branches), *(each.state_id for each in checkpoints)}
-            standing = thread.state_id if keeps_answers(connection, store, thread) else None
-            states.read_states(connection, {number for number in held if number is not None}, standing)
+            steps = StepReader.at_thread(connection, store, thread)
+            states.read_states(steps, {number for number in held if number is not None})
     messages = export_messages(rows, reached, options.report)
     del rows  # as large as the messages
     branch_ids = {b.id for b in branches}

@@ -16,6 +16,7 @@ from ..values.errors import InvalidDocumentError
 from ..values.limits import MAX_PART_VALUES, count_values
 from ..values.model import Json
 from ..values.sentence import sentence
+from ..values.standing_answers import Written
 from . import strict_json
 from .state_values import StoredValue, parse_text, write_text
 
@@ -69,9 +70,22 @@ def _load_serializer() -> "JsonPlusSerializer":
     return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
+def load_typed(write: Write) -> Written:
+    """Return the task, the channel and the value of a write."""
+    return write.task_id, write.channel, _load_serializer().loads_typed((write.type, write.data))
+
+
+def dump_typed(task_path: str, task_id: str, position: int, channel: str, value: Any) -> Write:
+    """Return a write of a task, with the place that LangGraph gives to its channel."""
+    from langgraph.checkpoint.base import WRITES_IDX_MAP  # noqa: PLC0415  (the library works without it)
+
+    place = WRITES_IDX_MAP.get(channel, position)
+    return Write(task_path, task_id, place, channel, *_load_serializer().dumps_typed(value))
+
+
 def dump_note(writes: Sequence[Write]) -> StoredValue:
     """Return the note that a step rests with these writes, as the run of a user graph leaves one."""
-    listed = [[each.task_id, each.channel, _load_serializer().loads_typed((each.type, each.data))] for each in writes]
+    listed = [[*load_typed(each)] for each in writes]
     return _load_serializer().dumps_typed({"run_id": "", "number": 0, "is_answer": False, "base": None, "writes": listed})
 
 

@@ -3,7 +3,8 @@
 In the file, all of it is of the run that asked first: an import has no other runs, and goes on with nothing else.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -14,14 +15,12 @@ from ..rows.write_rows import Write
 from ..store import Store
 from ..values.graph_state import ENTRYPOINT_CHANNELS
 from ..values.model import Json, Thread
-from ..values.operation import OperationKind
 from ..values.run import RunState
+from ..values.standing_answers import StandingAnswers
 from .state_checks import NOTE_PREFIX, OWN_PREFIX, WAITING_CHANNELS
-from .typed_values import write_typed_text
+from .typed_values import dump_typed, load_typed, write_typed_text
 
 _QUESTION = "__interrupt__"
-_USUAL_OPERATIONS = 50  # since a run came to rest
-_CLOSING_KINDS = (OperationKind.UNDO, OperationKind.REDO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,50 +32,78 @@ class WaitingStep:
     writes: tuple[Json, ...] = ()
 
 
-def keeps_answers(connection: sa.Connection, store: Store, thread: Thread) -> bool:
-    """Return whether the answers to earlier questions stand where a conversation waits: nobody went back meanwhile.
+@dataclass(frozen=True, slots=True)
+class StepReader:
+    """Reads steps. At the `standing` state, the `answers` that stand count; None of a program, whose runs are not known.
 
-    A program's runs are not known here: what LangGraph finds then stands.
+    At other states, it is as it was when the run that wrote the state came to rest.
     """
-    newest = run_rows.select_newest_run(connection, thread.id, other_than="")
-    if newest is None:
-        return True
-    if newest.state is not RunState.WAITING or newest.head_id != thread.head_id:
-        return False
-    operations = store.list_operations(thread.id, last=_USUAL_OPERATIONS)
-    if any(each.undo_group == newest.id and each.undone for each in operations):
-        return False
-    standing = (each for each in operations if not each.undone and each.kind not in _CLOSING_KINDS)
-    moving = (each for each in standing if each.undo_group == newest.id or each.kind is OperationKind.RESTORE)
-    return next((each.kind is not OperationKind.RESTORE for each in moving), True)
+
+    connection: sa.Connection
+    standing: int | None = None
+    answers: StandingAnswers | None = None
+
+    @classmethod
+    def at_thread(cls, connection: sa.Connection, store: Store, thread: Thread) -> "StepReader":
+        newest = run_rows.select_newest_run(connection, thread.id, other_than="") if thread.state_id is not None else None
+        if newest is None:
+            return cls(connection, thread.state_id)
+        is_waiting = newest.state is RunState.WAITING and newest.head_id == thread.head_id
+        waiting_id = newest.id if is_waiting else None
+        answers = StandingAnswers.find(
+            lambda count: store.list_operations(thread.id, last=count), thread.branch_id, waiting_id
+        )
+        return cls(connection, thread.state_id, answers)
+
+    def read_step(self, root: StoredState) -> WaitingStep | None:
+        """Return the step after a state as it waits; None where it does not, or has something that no text carries."""
+        from ..graph_states.open_subgraphs import select_open_subgraphs  # noqa: PLC0415  (it needs LangGraph's checkpoints)
+
+        is_standing, connection = root.number == self.standing, self.connection
+        try:
+            own = self._read_writes(root, is_standing=is_standing)
+            if not any(each.channel == _QUESTION for each in own):
+                return None
+            below = select_open_subgraphs(connection, root, run_ids=self._list_runs(root, is_standing=is_standing))
+            found = [(root, own), *((each, self._read_writes(each, is_standing=is_standing)) for each in below)]
+        except (ValueError, TypeError):  # a damaged write
+            return None
+        parts = [_write_part(state, each) for state, writes in found for each in writes]
+        if None in parts:
+            return None
+        numbers = {state.number for each in below for state in _iterate_path(connection, each)}
+        return WaitingStep(root, frozenset(numbers), tuple(part for part in parts if part is not None))
+
+    def _read_writes(self, state: StoredState, *, is_standing: bool) -> Sequence[Write]:
+        if not is_standing:
+            place = state.thread_id, state.namespace, state.checkpoint_id
+            written: Sequence[Write] = write_rows.select_first_writes(self.connection, *place)
+        elif self.answers is None:
+            written = self._read_all(state)
+        else:
+            return _choose_writes(self.answers, self._read_all(state))
+        return [each for each in written if not each.channel.startswith(NOTE_PREFIX)]
+
+    def _list_runs(self, root: StoredState, *, is_standing: bool) -> Collection[str] | None:
+        """Return the runs whose states of subgraphs count beside those of the run that wrote the state; None for all."""
+        if not is_standing:
+            return ()
+        return None if self.answers is None else self.answers.list_rested([*map(load_typed, self._read_all(root))])
+
+    def _read_all(self, state: StoredState) -> Sequence[Write]:
+        found = write_rows.select_writes(self.connection, state.thread_id, state.namespace, [state.checkpoint_id])
+        return found.get(state.checkpoint_id, [])
 
 
-def read_waiting_step(connection: sa.Connection, root: StoredState, *, keeps_answers: bool) -> WaitingStep | None:
-    """Return the step after a state as it waits; None where it does not, or has something that no text carries.
-
-    Without `keeps_answers`, it is as it was when the run that wrote the state came to rest.
-    """
-    from ..graph_states.open_subgraphs import select_open_subgraphs  # noqa: PLC0415  (it needs LangGraph's checkpoints)
-
-    own = _read_writes(connection, root, keeps_answers=keeps_answers)
-    if not any(each.channel == _QUESTION for each in own):
-        return None
-    below = select_open_subgraphs(connection, root, run_ids=None if keeps_answers else ())
-    found = [(root, own), *((each, _read_writes(connection, each, keeps_answers=keeps_answers)) for each in below)]
-    parts = [_write_part(state, each) for state, writes in found for each in writes]
-    if None in parts:
-        return None
-    numbers = {state.number for each in below for state in _iterate_path(connection, each)}
-    return WaitingStep(root, frozenset(numbers), tuple(part for part in parts if part is not None))
-
-
-def _read_writes(connection: sa.Connection, state: StoredState, *, keeps_answers: bool) -> Sequence[Write]:
-    if keeps_answers:
-        found = write_rows.select_writes(connection, state.thread_id, state.namespace, [state.checkpoint_id])
-        writes = found.get(state.checkpoint_id, [])
-    else:
-        writes = write_rows.select_first_writes(connection, state.thread_id, state.namespace, state.checkpoint_id)
-    return [each for each in writes if not each.channel.startswith(NOTE_PREFIX)]
+def _choose_writes(answers: StandingAnswers, stored: Sequence[Write]) -> Sequence[Write]:
+    """Return the writes that stand. Those of a note have neither the path of their task nor their place any more."""
+    paths = {each.task_id: each.task_path for each in stored}
+    places: Counter[str] = Counter()
+    chosen = list[Write]()
+    for task_id, channel, value in answers.choose_writes([*map(load_typed, stored)]).writes:
+        chosen.append(dump_typed(paths.get(task_id, ""), task_id, places[task_id], channel, value))
+        places[task_id] += 1
+    return chosen
 
 
 def _write_part(state: StoredState, write: Write) -> Json | None:

@@ -123,6 +123,13 @@ def _format_changes(changes: Sequence[RowChange]) -> list[list[Any]]:
     return [[each.table, each.id, each.before, each.after] for each in changes]
 
 
+def select_undone_groups(connection: sa.Connection, thread_id: str) -> set[str]:
+    """Return the groups, such as runs, of which an undo has taken back all operations."""
+    query = sa.select(_columns.grouped).where(_columns.thread_id == thread_id, _columns.grouped.is_not(None))
+    are_undone = sa.func.count() == sa.func.count(_columns.undone_by)
+    return set(connection.scalars(query.group_by(_columns.grouped).having(are_undone)))
+
+
 def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> Operation | None:
     """Return the operation that an earlier call of this request recorded."""
     rows = connection.execute(_request_query, {"of_thread": thread_id, "of_request": request_id}).all()

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from agent.user_graphs.earlier_answers import REST_CHANNEL
 from checkpoints import Caller, RunState
 from checkpoints.storage import schema
+from checkpoints.values.standing_answers import REST_CHANNEL
 from tests.agent.running import Running
 from tests.agent.user_graphs.running_graphs import HEAD, answer, delay_states, one_node, read_channels
 from tests.agent.user_graphs.test_driving import play

@@ -12,9 +12,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.run.answer_writer import RunWriter
 from agent.run.recorder import RunEndedError, RunRecorder, WrittenMessage
-from agent.user_graphs.earlier_answers import StandingAnswers
 from agent.user_graphs.run_saver import RunSaver
 from checkpoints import RunState
+from checkpoints.values.standing_answers import StandingAnswers
 from tests.agent.running import Running
 from tests.agent.user_graphs.test_driving import play
 

@@ -1,0 +1,140 @@
+"""A file has the answers that stand where a conversation waits: none that was taken back goes along, or comes back."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoints.interchange import reading, transfer
+from tests.agent.running import Running
+from tests.agent.user_graphs.running_graphs import one_node
+from tests.agent.user_graphs.test_driving import play
+from tests.agent.user_graphs.test_earlier_answers import (
+    ASKS_TWICE,
+    IN_A_SUBGRAPH,
+    NODES_OF_A_SUBGRAPH,
+    SUBGRAPHS_BESIDE,
+    answer_to,
+    list_answers,
+    list_asked,
+    list_drafts,
+)
+
+BESIDE = one_node(
+    "def one(state):\n    said = interrupt('one?')\n    return {'messages': [AIMessage(f'one {said}')]}\n\n\n"
+    "def node(state):\n    return {'messages': [AIMessage(f\"two {interrupt('two?')} {interrupt('three?')}\")]}"
+).replace(
+    'builder.add_node("node", node)',
+    'builder.add_node("node", node)\nbuilder.add_node("one", one)\nbuilder.add_edge(START, "one")',
+)
+
+
+def move_by_file(chat: Running) -> str:
+    """Export the conversation, and go on in the one that is made of the file. Return the file."""
+    text = transfer.export(chat.store, chat.thread_id)
+    chat.thread_id = str(transfer.import_thread(chat.store, reading.read_document(text), graphs=["graph"]).result)
+    return text
+
+
+def read_rest(chat: Running) -> Any:
+    return sorted(map(str, list_asked(chat))), list_drafts(chat), chat.said()
+
+
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
+@pytest.mark.parametrize("kept", [(), ("kept",)])
+@pytest.mark.parametrize("way", ["undo", "restore"])
+def test_an_answer_that_was_taken_back_is_not_in_a_file_after_another_one(
+    way: str, body: str, kept: Sequence[str], tmp_path: Path
+) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for each in kept:
+            await answer_to(chat, list_asked(chat)[0], each)
+        saved = str(chat.store.save(chat.thread_id, name="here").result)
+        await answer_to(chat, list_asked(chat)[0], "undone")
+        if way == "undo":
+            chat.store.undo(chat.thread_id)
+        else:
+            chat.store.restore(chat.thread_id, saved)
+        before = read_rest(chat)
+        original, text = chat.thread_id, move_by_file(chat)
+        assert ("undone" in text, read_rest(chat)) == (False, before)
+        chat.thread_id = original
+        await answer_to(chat, list_asked(chat)[0], "other")
+        before = read_rest(chat)
+        text = move_by_file(chat)
+        assert ("undone" in text, read_rest(chat)) == (False, before)
+        given = [*kept, "other"]
+        while list_asked(chat):
+            given.append(f"answer {len(given)}")
+            await answer_to(chat, list_asked(chat)[0], given[-1])
+        assert chat.said()[-1] == ("ai", "done", " ".join(given))
+
+    play(tmp_path, story, one_node(body))
+
+
+@pytest.mark.parametrize("taken_back", ["one?", "two?"])
+@pytest.mark.parametrize("answered", ["one?", "two?"])
+def test_an_undone_answer_beside_others_is_not_in_a_file(taken_back: str, answered: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer_to(chat, taken_back, "undone")
+        chat.store.undo(chat.thread_id)
+        await answer_to(chat, answered, "other")
+        before = read_rest(chat)
+        text = move_by_file(chat)
+        assert ("undone" in text, read_rest(chat)) == (False, before)
+        while list_asked(chat):
+            await answer_to(chat, list_asked(chat)[0], "last")
+        assert [text for kind, _, text in chat.said() if kind == "ai"] == [
+            "two other last" if answered == "two?" else "two last last",
+            "one other" if answered == "one?" else "one last",
+        ]
+
+    play(tmp_path, story, BESIDE)
+
+
+@pytest.mark.parametrize("order", [("alpha", "beta", "gamma"), ("beta", "gamma", "alpha")])
+def test_an_undone_answer_in_a_subgraph_beside_others_is_not_in_a_file(order: Sequence[str], tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        await answer_to(chat, "beta", "undone")
+        chat.store.undo(chat.thread_id)
+        for tag in order[:-1]:
+            await answer_to(chat, tag, "NEW")
+            before = read_rest(chat)
+            text = move_by_file(chat)
+            assert ("undone" in text, read_rest(chat)) == (False, before)
+        for tag in (order[-1], "beta again"):
+            await answer_to(chat, tag, "LAST")
+        expected = {f"{each} {'LAST' if each == order[-1] else 'NEW'}" for each in ("alpha", "beta", "gamma")}
+        assert list_answers(chat) == expected | {"beta LAST"}
+
+    play(tmp_path, story, SUBGRAPHS_BESIDE)
+
+
+NODES = one_node(
+    "def first(state):\n    return {'thing': interrupt('first?')}\n\n\n"
+    "def node(state):\n    return {'messages': [AIMessage(f\"{state['thing']} {interrupt('second?')}\")]}"
+).replace(
+    'builder.add_edge(START, "node")', 'builder.add_node(first)\nbuilder.add_edge(START, "first").add_edge("first", "node")'
+)
+ALL = [*map(one_node, (ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH)), NODES, BESIDE, SUBGRAPHS_BESIDE]
+
+
+@pytest.mark.parametrize("text", ALL)
+@pytest.mark.parametrize("kept", [0, 1])
+def test_an_undone_answer_is_in_no_later_file(kept: int, text: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for number in range(kept):
+            await answer_to(chat, list_asked(chat)[0], f"kept {number}")
+        await answer_to(chat, list_asked(chat)[0], "undone")
+        chat.store.undo(chat.thread_id)
+        assert "undone" not in transfer.export(chat.store, chat.thread_id)
+        while list_asked(chat):
+            await answer_to(chat, list_asked(chat)[-1], "last")
+            assert "undone" not in transfer.export(chat.store, chat.thread_id)
+
+    play(tmp_path, story, text)
