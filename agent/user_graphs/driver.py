@@ -25,7 +25,7 @@ from agent.user_graphs.delegated_work import DelegatedWork
 from agent.user_graphs.earlier_answers import load_answers
 from agent.user_graphs.graph_loop import Work
 from agent.user_graphs.graph_run import GraphFailedError, GraphResult, GraphRun, GraphTurn
-from agent.user_graphs.interrupts import AnswerUnusedError, collect_questions, require_nodes
+from agent.user_graphs.interrupts import collect_questions, require_nodes
 from agent.user_graphs.opening import UserGraph
 from agent.user_graphs.reporter import Reporter
 from agent.user_graphs.run_saver import RunSaver
@@ -71,15 +71,15 @@ class GraphDriver:
             result = await self._pass(prepared, recorder, travel, turn)
             if not result.is_waiting:
                 await self._end(recorder, result)
-                if result.has_unused:
-                    raise AnswerUnusedError
+                if result.problem:
+                    raise result.problem
                 return
             turn = replace(turn, answers=turn.answers.after_rest(run.id))
             step = await self._settle_moves(travel, None, turn.answers)
             if step is None:
                 if prepared.request.is_decision:
                     await recorder.record_write(partial(self._record_answer, run))
-                raise AnswerUnusedError if result.has_unused else AwaitingDecision
+                raise result.problem or AwaitingDecision()
 
     def _record_answer(self, run: Run) -> Sequence[WrittenMessage]:
         self.runs.record_answer(run)

@@ -59,7 +59,7 @@ class GraphResult:
 
     is_waiting: bool
     output: AIMessage | None = None
-    has_unused: bool = False  # one of the answers has reached no node
+    problem: StateError | None = None  # of an answer that has reached no node
     is_placed: bool = False  # its last state belongs to the last message: the graph itself does not know the conversation
 
 
@@ -161,7 +161,7 @@ class _Pass:
         answers = self.run.request.answers
         if result.is_waiting:
             await self.saver.note_rest(is_answer=answers is not None)
-        return replace(result, has_unused=self.saver.has_unused(answers or ()))
+        return replace(result, problem=self.saver.find_problem(answers or ()))
 
     async def _choose_input(self) -> Any:
         """Return the input of a graph: answers, new messages, or None where it goes on from its last step."""

@@ -54,6 +54,13 @@ class AnswerUnusedError(StateError):
         )
 
 
+class AskedAgainError(StateError):
+    """A graph asks again without having taken the answer: the node that asked is a subgraph now, or is none any more."""
+
+    def __init__(self) -> None:
+        super().__init__(sentence("The graph was changed, and asks again: your answer was not used."))
+
+
 @dataclass
 class AnswerUse:
     """Which questions the tasks of a run have asked, and which of their answers they have taken."""
@@ -71,10 +78,15 @@ class AnswerUse:
         if any(channel == _RESUME for channel, _ in writes):
             self._taken_ids.add(task_id)
 
-    def has_unused(self, question_ids: Collection[str], written: Sequence[PendingWrite]) -> bool:
-        """Return whether no task has taken one of the answers. One that asks again in `written` may take it later."""
-        open_ids = _list_open_tasks(written) | self._taken_ids
-        return any(self._tasks.get(each, open_ids).isdisjoint(open_ids) for each in question_ids)
+    def find_problem(self, question_ids: Collection[str], written: Sequence[PendingWrite]) -> StateError | None:
+        """Return why no task has taken one of the answers. To a question that is still in `written`, one may later."""
+        asked = {question.id for question in collect_questions(written)}
+        known = [each for each in question_ids if each in self._tasks and each not in asked]
+        unused = [self._tasks[each] for each in known if self._tasks[each].isdisjoint(self._taken_ids)]
+        if not unused:
+            return None
+        open_ids = _list_open_tasks(written)
+        return AnswerUnusedError() if all(task_ids.isdisjoint(open_ids) for task_ids in unused) else AskedAgainError()
 
 
 async def require_nodes(

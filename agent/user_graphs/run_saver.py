@@ -25,6 +25,7 @@ from agent.user_graphs.earlier_answers import StepWrites, TrustedRuns
 from agent.user_graphs.interrupts import AnswerUse
 from agent.user_graphs.states import StateRecorder
 from agent.user_graphs.stored_values import LostKinds
+from checkpoints import StateError
 from checkpoints.values.graph_state import LOST_KINDS_KEY
 from checkpoints.values.standing_answers import REST_CHANNEL, ChosenWrites, StandingAnswers, drop_notes
 
@@ -162,9 +163,9 @@ class RunSaver(BaseCheckpointSaver[Any]):
         """Return the writes of tasks since the graph's own newest state."""
         return self._steps[""].list_all() if "" in self._steps else ()
 
-    def has_unused(self, question_ids: Collection[str]) -> bool:
-        """Return whether no task has taken the answer to one of these questions."""
-        return self._use.has_unused(question_ids, self.list_root_writes())
+    def find_problem(self, question_ids: Collection[str]) -> StateError | None:
+        """Return why no task has taken the answer to one of these questions."""
+        return self._use.find_problem(question_ids, self.list_root_writes())
 
     async def note_rest(self, *, is_answer: bool) -> None:
         """Note the writes of tasks as they are while the run rests: an undo of the next answer comes back to them."""

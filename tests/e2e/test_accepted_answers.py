@@ -131,3 +131,24 @@ def test_an_answer_that_returned_is_in_the_message_field_where_its_question_is_c
     expect_back(page, "City", TEXT)
     page.tab.get_by_role("button", name="Undo last change").click()
     expect(page.composer).to_have_value(TEXT)
+
+
+def test_an_answer_is_in_the_field_of_the_node_that_asks_again_after_a_change(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    text = one_node("def node(state):\n    return {'messages': [AIMessage(f\"city {interrupt('City?')}\")]}")
+    page = visit(start(graph=write_graph(tmp_path, text)))
+    page.send("go")
+    expect(question(page)).to_have_count(1)
+    page.tab.wait_for_url("**/t/*")
+    page.expect_lost_server()
+    page.server.kill()
+    changed = "node = StateGraph(State).add_node('deep', deep).add_edge(START, 'deep').compile()\n\n\nbuilder = "
+    write_graph(tmp_path, text.replace("def node", "def deep").replace("builder = ", changed, 1))
+    page.server.start()
+    answer(page, "City", TEXT)
+    expect(page.tab.get_by_role("alert", name="Status of the answer")).to_contain_text("was changed, and asks again")
+    expect_back(page, "City", TEXT)
+    page.reload()
+    expect_back(page, "City", TEXT)
+    answer_again(page, "City", f"city {TEXT}")

@@ -11,8 +11,8 @@ export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
  *   second send; `files` is their number; `inputs` went with it
  * @typedef {Record<string, string|number|boolean>} InputTexts  what was typed, by the names of the inputs
  * @typedef {Record<string, InputTexts>} AnswerTexts  what was typed, by the keys of the questions
- * @typedef {Record<string, {run: string, texts: InputTexts, hasFailed?: boolean}>} AcceptedTexts  by the keys of the
- *   questions; `hasFailed`: the run, with its question closed
+ * @typedef {Record<string, {run: string, asked: string, texts: InputTexts, hasFailed?: boolean}>} AcceptedTexts  by the keys
+ *   of the questions; `asked`: what the question was; `hasFailed`: the run, with its question closed
  * @typedef {{id: string, thread: string|null}} OpenEdit
  * @param {"draft"|"inputs"|"answers"|"answered"|"queue"|"sent"|"command"|"edit"|"editing"} kind
  * @param {string|null} owner conversation or message; null for a conversation that has not begun, and for the tab

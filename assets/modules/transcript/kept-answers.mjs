@@ -18,8 +18,9 @@ const CLOSED_TEXT = _("A question was closed before you answered. Your text is i
  * @typedef {import("../lib/unsent-storage.mjs").InputTexts} InputTexts
  * @typedef {import("../lib/unsent-storage.mjs").AnswerTexts} AnswerTexts
  * @typedef {import("../lib/unsent-storage.mjs").AcceptedTexts} AcceptedTexts
- * @typedef {{problems: Record<string, string|null>, send: (question: import("../lib/types.mjs").QuestionView, text: string)
- *   => void}} Answers  `problems`: why the server refused the last one, by the keys of the questions
+ * @typedef {{problems: Record<string, string|null>, failed: string|null,
+ *   send: (question: import("../lib/types.mjs").QuestionView, text: string) => void}} Answers  `problems`: why the server
+ *   refused the last one, by the keys of the questions; `failed`: the id of the run, if it failed
  */
 
 /**
@@ -42,9 +43,20 @@ function keep(kind, thread, key, value) {
   storeUnsent(kind, thread, Object.keys(all).length > 0 ? all : null);
 }
 
-/** @param {string} key of a question @returns {InputTexts} by the names of the fields in its form */
-export const readAnswer = (thread, key) =>
-  readAll("answers", thread)[key] ?? readAll("answered", thread)[key]?.texts ?? {};
+/**
+ * @param {import("../lib/types.mjs").QuestionView} question
+ * @param {string|null} failed id of the run that ended without having used its answer, as when the graph was changed
+ * @returns {InputTexts} by the names of the fields in its form
+ */
+export function readAnswer(thread, question, failed) {
+  const own = readAll("answers", thread)[question.key] ?? readAll("answered", thread)[question.key]?.texts;
+  return own ?? Object.values(readAll("answered", thread)).find((each) => isAskedAgain(each, question, failed))?.texts ?? {};
+}
+
+/** What a question asks, whichever node of a changed graph asks it. */
+const describe = ({ style, text, actions, fields }) => JSON.stringify([style, text, actions, fields]);
+
+const isAskedAgain = ({ run, asked }, question, failed) => run === failed && asked === describe(question);
 
 /** @param {InputTexts} texts without any, nothing is kept; an empty one may stand in the place of a default */
 export function storeAnswer(thread, key, texts) {
@@ -52,10 +64,10 @@ export function storeAnswer(thread, key, texts) {
   keep("answered", thread, key, null);
 }
 
-function acceptAnswer(thread, key, run) {
-  const texts = readAnswer(thread, key);
+function acceptAnswer(thread, key, asked, run) {
+  const texts = readAll("answers", thread)[key] ?? readAll("answered", thread)[key]?.texts ?? {};
   keep("answers", thread, key, null);
-  keep("answered", thread, key, Object.keys(texts).length > 0 ? { run, texts } : null);
+  keep("answered", thread, key, Object.keys(texts).length > 0 ? { run, asked, texts } : null);
 }
 
 /**
@@ -72,23 +84,28 @@ export function useAnswers(data, reply, act) {
   latest.current = data;
   const setProblem = (key, text) => setProblems((now) => ({ ...now, [key]: text }));
   useLayoutEffect(() => {
-    for (const [request_id, { thread, key }] of sent.current) {
+    for (const [request_id, { thread, key, asked }] of sent.current) {
       const answer = takeReply(request_id);
       if (!answer) continue;
       sent.current.delete(request_id);
-      if (answer.ok) acceptAnswer(thread, key, request_id);
+      if (answer.ok) acceptAnswer(thread, key, asked, request_id);
       else setProblem(key, answer.text);
     }
     whenShown(() => settle(latest.current, [...sent.current.values()]));
   }, [data, reply]);
-  const send = ({ id, key }, text) => {
+  const send = (question, text) => {
+    const { id, key } = question;
     setProblem(key, null);
     // One before it, whose reply was lost, is not waited for any more.
     for (const [request_id, each] of sent.current) if (each.key === key) sent.current.delete(request_id);
-    sent.current.set(act("answer", { call: id, key, text }), { thread: latest.current.thread, key });
+    const asked = describe(question);
+    sent.current.set(act("answer", { call: id, key, text }), { thread: latest.current.thread, key, asked });
   };
-  return useMemo(() => ({ problems, send }), [problems]);
+  const failed = findFailed(data);
+  return useMemo(() => ({ problems, failed, send }), [problems, failed]);
 }
+
+const findFailed = (data) => (data?.run?.state === "failed" ? data.run.id : null);
 
 /** Settle what is kept, once the graph rests. An answer that is being sent may be taken. */
 function settle(data, sent) {
@@ -100,15 +117,24 @@ function settle(data, sent) {
 
 /**
  * Forget the answers that are used. One whose run ended badly, with its question open, is as if it had not been sent. With
- * its question closed it is kept, also when that end is dismissed: an undo opens the question again.
+ * its question closed it is kept, also when that end is dismissed: an undo opens the question again. Where another node of a
+ * changed graph asks the same, the answer is in that field.
  */
-function settleAccepted({ thread, run }, open) {
+function settleAccepted({ thread, run, questions }, open) {
   for (const [key, accepted] of Object.entries(readAll("answered", thread))) {
+    const isOpen = open.has(key);
     const isOwn = accepted.run === run?.id;
-    if (open.has(key) && isOwn) storeAnswer(thread, key, accepted.texts);
-    else if (!open.has(key) && isOwn) keep("answered", thread, key, { ...accepted, hasFailed: true });
-    else if (!open.has(key) && !run && !accepted.hasFailed) keep("answered", thread, key, null);
+    const again = isOpen ? null : questions.find((each) => isAskedAgain(accepted, each, findFailed({ run })));
+    if (isOpen && isOwn) storeAnswer(thread, key, accepted.texts);
+    else if (again) moveAccepted(thread, key, again);
+    else if (!isOpen && isOwn) keep("answered", thread, key, { ...accepted, hasFailed: true });
+    else if (!isOpen && !run && !accepted.hasFailed) keep("answered", thread, key, null);
   }
+}
+
+function moveAccepted(thread, key, question) {
+  storeAnswer(thread, question.key, readAll("answered", thread)[key].texts);
+  keep("answered", thread, key, null);
 }
 
 /** Put the texts of questions that are closed into the field. */

@@ -70,7 +70,7 @@ const PARTS = {
 function Question({ thread, question, drafts, answers }) {
   const label = useId();
   const root = useRef(null);
-  const [texts, setTexts] = useState(() => readAnswer(thread, question.key));
+  const [texts, setTexts] = useState(() => readAnswer(thread, question, answers.failed));
   const { isPending, press, release } = useSinglePress();
   const problem = answers.problems[question.key];
   useEffect(() => void (problem && release()), [problem]);

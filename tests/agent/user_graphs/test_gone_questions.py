@@ -7,8 +7,9 @@ import pytest
 
 from agent.user_graphs.graph_run import GraphFailedError
 from agent.user_graphs.interrupts import QuestionGoneError
-from checkpoints import Caller, Database, RunState
-from tests.agent.user_graphs.running_graphs import hosting, one_node
+from checkpoints import Caller, Database, Run, RunState
+from tests.agent.running import Running
+from tests.agent.user_graphs.running_graphs import answer, hosting, one_node
 
 OLD = "def node(state):\n    return {'messages': [AIMessage(f\"old: {interrupt('really?')}\")]}"
 NEW = OLD.replace("old: {interrupt('really?')}", "new")
@@ -108,6 +109,73 @@ def test_an_answer_that_no_node_asks_for_any_more_is_told_and_undone(before: str
             assert chat.runner.list_questions(thread_id) == [question]
 
     asyncio.run(story())
+
+
+ASKS_LATER = one_node(NEW).replace(
+    'builder.add_edge("node", END)',
+    "def last(state):\n    return {'messages': [AIMessage(interrupt('other?'))]}\n\n\n"
+    "builder.add_node('last', last)\nbuilder.add_edge('node', 'last')",
+)
+
+
+def test_an_answer_that_is_asked_for_no_more_is_told_also_where_another_node_asks(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "waymark.db"
+        async with hosting(tmp_path, one_node(OLD), database=Database.open_file(path)) as chat:
+            await chat.say("go")
+            thread_id = chat.thread_id
+        folder = make_folder(tmp_path)
+        async with hosting(folder, ASKS_LATER, database=Database.open_file(path), thread_id=thread_id) as chat:
+            run = await reply(chat, "yes")
+            assert run.state is RunState.FAILED
+            assert "nothing in it asks for this answer any more" in str(run.error)
+            assert [each.value for each in chat.runner.list_questions(thread_id)] == ["other?"]
+            await reply(chat, "on")
+            assert [text for _, _, text in chat.said()[1:]] == ["new", "on"]
+
+    asyncio.run(story())
+
+
+IN_TWO = OLD.replace("old: {interrupt('really?')}", "{interrupt('really?')} {interrupt('sure?')}")
+PLAIN, NESTED = one_node(IN_TWO), one_node(IN_TWO.replace("def node", "def deep") + BELOW.replace("NAME", "deep"))
+
+
+@pytest.mark.parametrize(("before", "after"), [(PLAIN, NESTED), (NESTED, PLAIN)])
+@pytest.mark.parametrize("given", [[], ["first"]])
+def test_a_node_that_became_a_subgraph_or_was_one_tells_that_it_asks_again(
+    before: str, after: str, given: list[str], tmp_path: Path
+) -> None:
+    async def story() -> None:
+        path = tmp_path / "waymark.db"
+        async with hosting(tmp_path, before, database=Database.open_file(path)) as chat:
+            await chat.say("go")
+            for each in given:
+                await answer(chat, each)
+            thread_id = chat.thread_id
+        async with hosting(make_folder(tmp_path), after, database=Database.open_file(path), thread_id=thread_id) as chat:
+            (question,) = chat.runner.list_questions(thread_id)
+            run = await reply(chat, "yes")
+            assert run.state is RunState.FAILED
+            assert str(run.error).startswith("The graph was changed, and asks again: your answer was not used.")
+            assert [each.value for each in chat.runner.list_questions(thread_id)] == ["really?"]
+            chat.store.undo(thread_id)
+            assert chat.runner.list_questions(thread_id) == [question]
+            chat.store.redo(thread_id)
+            assert (await reply(chat, "yes")).state is RunState.WAITING
+            assert (await reply(chat, "on")).state is RunState.DONE
+            assert [text for _, _, text in chat.said()[1:]] == ["yes on"]
+
+    asyncio.run(story())
+
+
+async def reply(chat: Running, text: str) -> Run:
+    """Answer the question that waits, and return the run once it rests."""
+    (question,) = chat.runner.list_questions(chat.thread_id)
+    await chat.runner.resume(chat.thread_id, {question.id: text}, caller=Caller())
+    await chat.until(lambda: not chat.runs.list_running_threads())
+    run = chat.runs.get_latest_run(chat.thread_id)
+    assert run is not None
+    return run
 
 
 def open_once(raised: str) -> str:
