@@ -13,7 +13,7 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from checkpoints import (
     NewMessage,
@@ -246,6 +246,31 @@ def test_an_interrupt_waits_for_a_new_process_and_undo_lets_it_wait_again(file_s
         assert graph.get_state(make_config("t")).interrupts == ()
         file_store.undo("t")
     assert is_whole(file_store)
+
+
+def test_an_answer_after_which_its_step_asks_again_is_undone_with_the_run_that_ends_the_step(saver: WaymarkSaver) -> None:
+    def ask_twice(state: Channels) -> Channels:
+        return {"messages": [AIMessage(f"{interrupt('One?')} {interrupt('Two?')}")]}
+
+    graph, config = make_graph(saver, ask_twice), make_config("t")
+
+    def list_asked() -> list[str]:
+        return [each.value for each in graph.get_state(config).interrupts]
+
+    ask(graph, "t", "go")
+    for given, asked in (("undone", ["Two?"]), ("undone too", [])):
+        graph.invoke(Command(resume=given), config)
+        assert list_asked() == asked
+    saver.store.undo("t")
+    assert list_asked() == ["One?"]
+    graph.invoke(Command(resume="a"), config)
+    assert list_asked() == ["Two?"]
+    graph.invoke(Command(resume="b"), config)
+    assert graph.get_state(config).values["messages"][-1].text == "a b"
+    saver.store.undo("t")
+    graph.invoke(Command(resume="a"), config)
+    saver.store.undo("t")
+    assert graph.get_state(config).values == {}
 
 
 def test_a_checkpoint_at_an_interrupt_waits_again_once_it_is_restored(saver: WaymarkSaver) -> None:
