@@ -4,14 +4,16 @@ import os
 from collections.abc import MutableMapping
 from typing import Any
 
-from dash.backends._fastapi import FastAPIDashServer
+from dash.backends import get_backend
 from fastapi import FastAPI
 
 
-def make_backend(server: FastAPI) -> type[FastAPIDashServer]:
+def make_backend(server: FastAPI) -> Any:
     """Return a backend whose new server is this one. Dash imports Flask to compare it with a server that it is given."""
 
-    class Backend(FastAPIDashServer):
+    dash_server: Any = get_backend("fastapi")
+
+    class Backend(dash_server):  # type: ignore[misc]  # Dash ships no types
         websocket_capability = False  # Dash 4.4's WebSocket callbacks bypass authentication and die with the tab
 
         @staticmethod

@@ -11,13 +11,15 @@ from ..rows import value_rows
 from ..rows.value_rows import Value
 from ..values.graph_state import Reference, join_runs, read_kind
 
+# LangGraph has no public name for what its saver is given of a DeltaChannel.
+DeltaSnapshot: Any = _DeltaSnapshot
 _MAX_INLINE_CHARS = 64
 _MAX_WHOLE_LIST_BYTES = 256  # a row takes more than a small item
 
 
 def unwrap_value(value: Any) -> Any:
     """Return the value of a DeltaChannel's snapshot; any other value as it is."""
-    return value.value if isinstance(value, _DeltaSnapshot) else value
+    return value.value if isinstance(value, DeltaSnapshot) else value
 
 
 def is_inline(value: Any) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ..changes.transaction import Transaction
 from ..rows import state_rows, thread_rows, value_rows, write_rows
@@ -24,7 +23,7 @@ from ..values.model import Json, Node, Thread
 from ..values.operation import Caller, Operation
 from .applied_steps import AppliedStep, AppliedSteps
 from .applied_writes import StepNames
-from .channel_values import list_numbers, name_value, unwrap_value
+from .channel_values import DeltaSnapshot, list_numbers, name_value, unwrap_value
 from .handed_states import StatePut
 from .message_authors import GivenAnswers, RunBeginning
 from .message_paths import KnownPaths, MessagePath, place_messages
@@ -152,7 +151,7 @@ class StateWriter:
             else:
                 before = None if channel == INPUT_CHANNEL else unwrap_snapshot(old.get(channel))
                 reference = name_value(connection, key.thread_id, serde, before, content)
-            values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
+            values[channel] = ["d", reference] if isinstance(value, DeltaSnapshot) else reference
         values |= _inherit_snapshots(put, parent)
         names = StepNames(connection, key.thread_id, serde, values, self._channel, path.messages if path else ())
         applied = self._take_step(put, parent, names, is_same_run=parent.run_id == run_id) if parent else []
@@ -289,4 +288,4 @@ def _find_beginning(change: Transaction, put: StatePut, parent: StoredState | No
 def _find_whole_channels(checkpoint: Checkpoint) -> frozenset[str]:
     """Return the channels whose value a state has. A DeltaChannel has none in most states: it is rebuilt from writes."""
     values = checkpoint["channel_values"].items()
-    return frozenset(name for name, value in values if not isinstance(value, _DeltaSnapshot))
+    return frozenset(name for name, value in values if not isinstance(value, DeltaSnapshot))

@@ -9,7 +9,6 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointTuple, DeltaChannelHistory, PendingWrite
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ..rows import state_rows, value_rows, write_rows
 from ..rows.state_rows import StoredState
@@ -18,7 +17,7 @@ from ..values.errors import DamagedStateError
 from ..values.graph_state import INPUT_CHANNEL, Reference, list_applied_numbers, list_paths, list_value_numbers, read_kind
 from ..values.model import Json
 from .applied_writes import INPUT_PLACE
-from .channel_values import list_numbers, read_value
+from .channel_values import DeltaSnapshot, list_numbers, read_value
 from .handed_states import ReadThreadId
 from .message_copies import duplicate_message
 from .message_paths import KnownPaths
@@ -151,7 +150,7 @@ class StateReader:
     ) -> Any:
         match read_kind(reference):
             case "d":
-                return _DeltaSnapshot(self._read_channel(connection, state, reference[1], stored, copies))
+                return DeltaSnapshot(self._read_channel(connection, state, reference[1], stored, copies))
             case "m":
                 ((message_id, length),) = list_paths({"": reference})
                 path = self._paths.load_path(connection, state.thread_id, message_id, length)

@@ -8,8 +8,9 @@ import copy
 from typing import Any, TypeVar
 
 from langgraph.channels.delta import DeltaChannel
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.pregel import Pregel
+
+from .channel_values import DeltaSnapshot
 
 G = TypeVar("G", bound=Pregel[Any, Any, Any, Any])
 
@@ -18,7 +19,7 @@ class _WholeChannel(DeltaChannel[Any]):
     """A DeltaChannel with its value in every state. LangGraph leaves it out where a step has written nothing to it."""
 
     def checkpoint(self) -> Any:
-        return _DeltaSnapshot(self.value) if self.is_available() else super().checkpoint()
+        return DeltaSnapshot(self.value) if self.is_available() else super().checkpoint()
 
 
 def make_channels_whole(graph: G) -> G:
