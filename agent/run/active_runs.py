@@ -29,41 +29,47 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ActiveRun:
-    """A run in progress. Stopping cancels the work, never the end: a run that began is also written to its end."""
+    """A run in progress. Stopping cancels its work, but never the task that writes its end."""
 
     work: asyncio.Task[None]
     end: asyncio.Task[None]
     recorder: RunRecorder
-    is_of_user_graph: bool  # a user graph answers: only this process can bring it to its end
-    stopping: asyncio.Future[RunState]  # done when the run's end was requested: with the state that it is to have
-    tried: asyncio.Future[None]  # done when the database did not take the end at the first try
-    handing_over: asyncio.Event  # set when another process is to drive it on
+    # Only this process can bring the run of a user graph to its end.
+    is_of_user_graph: bool
+    # Resolves when somebody requests the run's end, to the state in which it is to end.
+    stopping: asyncio.Future[RunState]
+    # Resolves when the database has refused the first attempt to write the end.
+    tried: asyncio.Future[None]
+    # Set when another process is to continue the run.
+    handing_over: asyncio.Event
 
     async def stop(self, max_seconds: float | None = None) -> None:
-        """Cancel the work for a person, and wait until the end is written, or is known to be delayed by the database."""
+        """Cancel the work for a person. Return when the end is written, or is known to be delayed by the database."""
         await self._cancel(RunState.STOPPED, max_seconds)
 
     async def interrupt(self) -> None:
-        """Cancel the work because this process ends, and wait as `stop`."""
+        """Cancel the work because this process ends. Wait as `stop` does."""
         await self._cancel(RunState.INTERRUPTED)
 
     async def _cancel(self, state: RunState, max_seconds: float | None = None) -> None:
-        if not self.stopping.done():  # once: a second time would cut short how the work comes to rest
+        # A second cancellation would cut short the cleanup of the work.
+        if not self.stopping.done():
             self.work.cancel()
             self.stopping.set_result(state)
-            if self.work.done():  # its end is being written, and nothing more may come of it for a while
+            # The end is being written, and no further event may come for a while.
+            if self.work.done():
                 self.recorder.end_work(state)
         await asyncio.wait({self.end, self.tried}, timeout=max_seconds, return_when=asyncio.FIRST_COMPLETED)
 
     async def hand_over(self) -> None:
-        """Cancel the work, and let another process drive the run on."""
+        """Cancel the work, and let another process continue the run."""
         if not self.stopping.done():
             self.handing_over.set()
             self.recorder.is_handed_over = True
         await self.interrupt()
 
     def let_go(self) -> None:
-        """Cancel the work, and write and publish nothing more: another process has taken the run."""
+        """Cancel the work, and write and publish nothing more, because another process has taken the run."""
         self.recorder.let_go()
         self.work.cancel()
         if not self.stopping.done():
@@ -79,22 +85,26 @@ class ActiveRuns:
     driver: Driver
     blocking: BlockingPool
     followers: Sequence[RunFollower]
-    stop_seconds: float  # that work has to come to rest
-    retry_seconds: float  # between two tries to write an end that the database does not take
+    # How long cancelled work may take to end.
+    stop_seconds: float
+    # Seconds between two attempts to write an end while the database refuses it.
+    retry_seconds: float
     by_thread: dict[str, ActiveRun] = field(default_factory=dict)
-    confirm_hold: Callable[[], Awaitable[bool]] = hold_alone  # whether no other process may have taken a run of this one
-    on_end: Callable[[], None] = lambda: None  # a run is over: there may be room for another
-    max_runs: int | None = None  # that this process drives at once, where others drive the rest; None: all
-    abandoned: set[asyncio.Task[None]] = field(
-        default_factory=set
-    )  # work that did not stop: the loop holds tasks only weakly
+    # Returns whether no other process can have taken a run of this process.
+    confirm_hold: Callable[[], Awaitable[bool]] = hold_alone
+    # Called when a run is over, since there may be room for another.
+    on_end: Callable[[], None] = lambda: None
+    # Limit of runs in this process where other processes drive the rest. None: all runs.
+    max_runs: int | None = None
+    # Work that did not stop. The event loop holds tasks only weakly.
+    abandoned: set[asyncio.Task[None]] = field(default_factory=set)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
-    # A run that has begun on disk and has no task yet looks like one that a crash left behind: nothing may look then.
+    # A run that has begun on disk but has no task yet looks like the remains of a crash. This lock keeps others from
+    # looking.
     begin_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def has_room(self) -> bool:
-        """Return whether this process may drive one more run."""
         return not self.closing.is_set() and (self.max_runs is None or len(self.by_thread) < self.max_runs)
 
     def start(self, prepared: PreparedRun) -> None:
@@ -103,7 +113,7 @@ class ActiveRuns:
         self.hub.publish(run.thread_id, prepared.started)
         trace.record_start()
         recorder = RunRecorder(run, RunWriter(run, self.runs, self.hub), self.blocking)
-        # Now: the run may be stopped before its work takes a step, and then each of these calls needs a result.
+        # The run may be stopped before its work takes a step, and then each of these calls needs a result.
         recorder.reopen_calls(prepared.decided_calls)
         recorder.confirm_hold = self.confirm_hold
         loop = asyncio.get_running_loop()
@@ -128,7 +138,7 @@ class ActiveRuns:
     ) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
 
-        A task of its own, because work that is cancelled before its first step never comes to its own `finally`.
+        This is a separate task because a task that is cancelled before its first step never runs its own `finally`.
         """
         run, trace = recorder.run, prepared.trace
         outcome = await self._wait_for_outcome(run, work, stopping)
@@ -138,12 +148,14 @@ class ActiveRuns:
             if is_given_back or (is_cut_by_outage(work) and await self._give_back_after_outage(recorder, stopping)):
                 return
             if stopping.done():
-                recorder.end_work(outcome.state)  # at once: the database may be locked
+                # The database may be locked, so the page learns of the end first.
+                recorder.end_work(outcome.state)
             usage = write_usage(prepared.usage) if outcome.state is RunState.WAITING else None
             await self._write_end(recorder, outcome, usage, tried)
         except RunTakenError:
             is_taken = True
-            self.hub.disown_run(run.thread_id, RunKey(run.id, run.attempt))  # the other's events may be lost
+            # Other processes may have lost events of this run.
+            self.hub.disown_run(run.thread_id, RunKey(run.id, run.attempt))
             _log.warning("run %s: another process has taken it, and nothing more is written here", run.id)
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)
@@ -156,7 +168,7 @@ class ActiveRuns:
                 follower.consider(run)
 
     async def _wait_for_outcome(self, run: Run, work: asyncio.Task[None], stopping: asyncio.Future[RunState]) -> RunOutcome:
-        """Return how the work ended. Work that does not end in time after it was asked to is abandoned."""
+        """Return how the work ended. Abandon work that does not end within `stop_seconds` after a request to stop."""
         awaited: set[asyncio.Future[Any]] = {work, stopping}
         await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait({work}, timeout=self.stop_seconds)
@@ -165,7 +177,7 @@ class ActiveRuns:
         return read_outcome(run, work, stopping.result() if stopping.done() else None)
 
     async def _give_back(self, recorder: RunRecorder, outcome: RunOutcome) -> bool:
-        """Let another process drive a run on. Return whether that can be: its work may have ended by itself."""
+        """Let another process continue the run. Return False if its work has ended by itself."""
         if outcome.state is not RunState.INTERRUPTED:
             return False
         async with recorder.hold_draft() as draft, recorder.hold_candidates(RunState.INTERRUPTED) as candidates:
@@ -174,9 +186,9 @@ class ActiveRuns:
         return True
 
     async def _give_back_after_outage(self, recorder: RunRecorder, stopping: asyncio.Future[RunState]) -> bool:
-        """Let any process drive on a run that an outage of the database has cut off. Return whether that can be.
+        """Let any process continue a run that an outage of the database has cut off. Return whether that is possible.
 
-        It goes on from the messages on disk: one whose commit got no reply may be there.
+        The run continues from the messages on disk. A message may be there although its commit got no reply.
         """
         run = recorder.run
         if run.job is None or run.compacts or run.candidates or recorder.open_calls.are_open:
@@ -194,9 +206,9 @@ class ActiveRuns:
     async def _write_end(
         self, recorder: RunRecorder, outcome: RunOutcome, usage: str | None, tried: asyncio.Future[None]
     ) -> None:
-        """Write and publish a run's end. While the database does not take it, publish that and try again.
+        """Write and publish a run's end. While the database refuses it, publish the delay and try again.
 
-        The try after the server began to close is the last one.
+        The first attempt after the server began to close is the last.
         """
         version = 0
         try:
@@ -214,7 +226,8 @@ class ActiveRuns:
                     self._report_delay(recorder, outcome.state, error, tried)
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self.closing.wait(), self.retry_seconds)
-        finally:  # followers must not wait for ever
+        finally:
+            # Followers must not wait for ever.
             recorder.publish_end(outcome.state, version, outcome.error, outcome.details)
 
     def _report_delay(
@@ -233,17 +246,19 @@ class ActiveRuns:
         def forget(work: asyncio.Task[None]) -> None:
             self.abandoned.discard(work)
             if not work.cancelled():
-                work.exception()  # read here, since nothing else does: the event loop would report it as lost
+                # Nothing else reads the exception, and the event loop would report it as lost.
+                work.exception()
             _log.warning("run %s: the work that was let go of has ended", run.id)
 
         _log.warning("run %s was let go of: it was stopped, and its work goes on", run.id)
         self.abandoned.add(work)
         work.add_done_callback(forget)
-        work.cancel()  # once more: it may have mistaken the first cancellation for its own
+        # The work may have mistaken the first cancellation for its own.
+        work.cancel()
 
     def _forget_run(self, run: Run, active: ActiveRun) -> None:
-        """Forget a run that is over, or whose end task is gone: the watchdog then ends it."""
-        # Not without looking: the next run may have begun since this one released the thread.
+        """Forget a run that is over. If its end task was cancelled or failed, the watchdog ends the run."""
+        # The next run may have begun in this thread since this run released it.
         if self.by_thread.get(run.thread_id) is active:
             del self.by_thread[run.thread_id]
             self.on_end()

@@ -1,4 +1,4 @@
-"""Announcing the moves of agents to the tracer and to the listeners that the app was given."""
+"""Announces the moves of agents to the tracer and to the app's listeners."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -12,13 +12,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MoveAnnouncer:
-    """The listeners to time travel, the tracer first."""
+    """Passes moves to the tracer first, then to the listeners."""
 
     tracer: Tracer
     listeners: Sequence[Callable[[TimeTravelEvent], None]] = ()
 
     def announce(self, event: TimeTravelEvent) -> None:
-        """Pass a move to every listener. A listener that fails harms neither the run nor the others."""
+        """Pass a move to every listener. A failing listener harms neither the run nor the other listeners."""
         for listen in (self.tracer.record, *self.listeners):
             try:
                 listen(event)

@@ -1,4 +1,4 @@
-"""Writing the messages of an answer to the store, and publishing its events: for a run, and for a candidate of one."""
+"""Writes the messages of an answer to the store and publishes its events, for a run or for a candidate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class AnswerWriter(Protocol):
 
     @property
     def candidate_key(self) -> CandidateKey | None:
-        """Return the candidate whose answer it is; None for that of the run itself."""
+        """Return the candidate's key, or None for the answer of the run itself."""
         ...
 
     def commit_message(self, message: NewMessage) -> tuple[Message, int]:
@@ -38,7 +38,7 @@ class AnswerWriter(Protocol):
     def write_end(
         self, end: RunEnd, last_messages: Sequence[NewMessage] = (), candidates: Sequence[CandidateEnd] = ()
     ) -> int:
-        """Write the end, and return the thread's version."""
+        """Write the end. Return the thread's version."""
         ...
 
     def publish_event(self, event: AnswerEvent) -> None: ...
@@ -46,8 +46,6 @@ class AnswerWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunWriter:
-    """Writes the answer of a run."""
-
     run: Run
     runs: Runs
     hub: RunHub
@@ -72,7 +70,8 @@ class RunWriter:
         try:
             return end_run()
         except (ThreadNotFoundError, ReadOnlyError):
-            with act_for(EVERYBODY):  # who asked was let out meanwhile, and the conversation is to be released
+            # The person who asked has lost access meanwhile, and the conversation must be released.
+            with act_for(EVERYBODY):
                 return end_run()
 
     def publish_event(self, event: AnswerEvent) -> None:
@@ -81,7 +80,7 @@ class RunWriter:
 
 @dataclass(frozen=True, slots=True)
 class CandidateWriter:
-    """Writes the answer of a candidate on its branch, and publishes its events under its number."""
+    """Writes the answer of a candidate on its branch, and publishes its events under the candidate's number."""
 
     run: Run
     runs: Runs

@@ -1,4 +1,4 @@
-"""Work that is done again and again, whatever fails. An outage of the database is logged once, not each second."""
+"""Repeated work that survives any failure. An outage of the database is logged once, not each second."""
 
 import asyncio
 import logging
@@ -10,14 +10,16 @@ from checkpoints import StoreUnavailableError
 
 
 class Attempts:
-    """Logs failures for a module: the same outage once, until an attempt succeeds or fails otherwise."""
+    """Logs failures for a module. The same outage is logged once, until an attempt succeeds or fails otherwise."""
 
     def __init__(self, log: logging.Logger) -> None:
         self._log = log
         self._outage = ""
 
     async def do(self, work: Coroutine[Any, Any, object], failure: str) -> bool:
-        """Return whether the work succeeded. A stray cancellation is a failure, too, but not the task's own."""
+        """Return whether the work succeeded. A stray cancellation is a failure; a cancellation of the calling task is
+        raised.
+        """
         try:
             await work
         except (Exception, asyncio.CancelledError) as error:

@@ -1,4 +1,4 @@
-"""Work after runs, in the background: nothing waits for it, and one thread has one such work at a time."""
+"""Background work after runs. Nothing waits for it, and each thread has at most one such task of a kind."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -8,7 +8,7 @@ from checkpoints import Run
 
 
 class RunFollower(Protocol):
-    """A part that looks at the messages of runs. It is told after the end of a run is published."""
+    """Looks at the messages of runs. It is called after a run's end is published."""
 
     def consider(self, run: Run) -> None: ...
 
@@ -22,14 +22,13 @@ class BackgroundTasks:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def start(self, thread_id: str, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
-        """Start a task, unless the thread has one that is not done."""
+        """Start a task, unless the thread has an unfinished one."""
         if thread_id not in self._tasks:
             task = asyncio.create_task(work(), name=name)
             self._tasks[thread_id] = task
             task.add_done_callback(lambda _: self._tasks.pop(thread_id))
 
     async def close(self) -> None:
-        """Cancel all tasks."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()

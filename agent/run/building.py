@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerParts:
-    """Everything that a runner is built from."""
+    """The parts of a runner."""
 
     store: Store
     runs: Runs
@@ -53,8 +53,10 @@ class RunnerParts:
     followers: Sequence[RunFollower] = ()
     agents: Agents = field(default_factory=dict)
     user_graphs: UserGraphRuns | None = None
-    wire: Wire | None = None  # None: all pages are at this process
-    workers: "Workers | None" = None  # None: no other process drives runs
+    # None: all pages are at this process.
+    wire: Wire | None = None
+    # None: no other process drives runs.
+    workers: "Workers | None" = None
 
 
 def build_runner(parts: RunnerParts) -> Runner:
@@ -73,7 +75,8 @@ def build_runner(parts: RunnerParts) -> Runner:
     preparer = RunPreparer(store=store, runs=runs, inputs=inputs, tracer=parts.tracer, limits=limits)
     starter = RunStarter(preparer=preparer, active_runs=active_runs, watchdog=watchdog, blocking=blocking)
     reruns = _build_reruns(parts, inputs, starter)
-    followers.append(reruns)  # it starts runs itself
+    # Reruns start runs themselves.
+    followers.append(reruns)
     runner = Runner(
         store=store,
         catalog=catalog,
@@ -170,7 +173,6 @@ def _build_reruns(parts: RunnerParts, inputs: RunInputs, starter: RunStarter) ->
 
 
 def _add_worker(runner: Runner, parts: RunnerParts, wire: Wire, workers: "Workers") -> None:
-    """Let a runner act as one process among several."""
     from agent.run.taking import RunTaker  # noqa: PLC0415  (for several processes)
     from agent.run.worker import RunWorker  # noqa: PLC0415  (as above)
 

@@ -1,6 +1,6 @@
-"""Candidates: several models answer one question at once, each with the same graph and on a branch of its own.
+"""Candidates: several models answer one question at once, each with the same graph and on its own branch.
 
-They belong to one run, which holds the thread. Nobody can be asked while they work: several would ask at once.
+They belong to one run, which holds the thread. Candidates ask no person, since several would ask at once.
 """
 
 import asyncio
@@ -36,7 +36,8 @@ from checkpoints import (
 from checkpoints.values.errors import NothingToRetryError
 from checkpoints.values.sentence import sentence
 
-MIN_MODELS, MAX_MODELS = 2, 4  # that answer one question
+# Models that can answer one question.
+MIN_MODELS, MAX_MODELS = 2, 4
 
 
 class NoModelAnsweredError(StateError):
@@ -45,7 +46,7 @@ class NoModelAnsweredError(StateError):
 
 
 def check_models(models: Sequence[str], catalog: ModelCatalog) -> tuple[str, ...]:
-    """Return the models that answer at once; none for one model. Raises `InvalidSettingsError`."""
+    """Return the models that answer at once, empty for a single model. Raises `InvalidSettingsError`."""
     if not models:
         return ()
     if not MIN_MODELS <= len(models) <= MAX_MODELS:
@@ -59,7 +60,7 @@ def check_models(models: Sequence[str], catalog: ModelCatalog) -> tuple[str, ...
 
 
 class CandidateRecorder(RunRecorder):
-    """The recorder of one candidate. It is closed with that of its run."""
+    """Records one candidate. It closes with the recorder of its run."""
 
     def __init__(self, candidate: Candidate, parent: RunRecorder, runs: Runs, hub: RunHub, blocking: BlockingPool) -> None:
         super().__init__(parent.run, CandidateWriter(parent.run, runs, hub, candidate), blocking)
@@ -76,24 +77,22 @@ class CandidateRecorder(RunRecorder):
 
     @property
     def is_taken(self) -> bool:
-        """Return whether another process has taken the run."""
         return self._parent.is_taken
 
     @is_taken.setter
     def is_taken(self, value: bool) -> None:
-        """Leave it to the run."""
+        """Ignored: the run decides."""
 
     @property
     def is_handed_over(self) -> bool:
-        """Return whether the run is handed over to another process."""
         return self._parent.is_handed_over
 
     @is_handed_over.setter
     def is_handed_over(self, value: bool) -> None:
-        """Leave it to the run."""
+        """Ignored: the run decides."""
 
     async def close_answer(self, end: RunEnd) -> None:
-        """Write and publish the end. If the database does not take it, it is written with the run's."""
+        """Write and publish the end. If the database refuses it, it is written with the run's end."""
         self._end_reached = end
         try:
             version = await self.write_end(end.state, end.error, end.details)
@@ -106,7 +105,7 @@ class CandidateRecorder(RunRecorder):
 
     @asynccontextmanager
     async def hold_end(self, state: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
-        """Yield the end that is written with the run's; nothing if it is on disk. Until then nothing else is written."""
+        """Yield the end to write with the run's end; nothing if it is on disk. Nothing else is written meanwhile."""
         self._has_ended = True
         async with self._write_lock:
             end = self._end_reached or RunEnd(state)
@@ -115,17 +114,17 @@ class CandidateRecorder(RunRecorder):
 
 @dataclass(slots=True)
 class _RunCandidates:
-    """The candidates of one run at work."""
-
-    recorder: RunRecorder  # of the run
+    recorder: RunRecorder
     settings: ThreadSettings
     context: RunContext
-    recorders: dict[int, CandidateRecorder] = field(default_factory=dict)  # by number, as the following
+    # The next three hold numbers of candidates. A person has stopped the last.
+    recorders: dict[int, CandidateRecorder] = field(default_factory=dict)
     tasks: dict[int, asyncio.Task[RunState]] = field(default_factory=dict)
-    stopped: set[int] = field(default_factory=set)  # by a person
+    stopped: set[int] = field(default_factory=set)
     group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
-    context_vars: Context = field(default_factory=copy_context)  # the owner of the run, for whom each model answers
-    ready: asyncio.Event = field(default_factory=asyncio.Event)  # set when the first tasks have begun
+    # The context carries the run's owner, for whom each model answers. `ready` is set when the first tasks have begun.
+    context_vars: Context = field(default_factory=copy_context)
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
 
     @asynccontextmanager
     async def hold_ends(self, state: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
@@ -134,21 +133,18 @@ class _RunCandidates:
             yield [end for each in ends for end in each]
 
     def lacks_answer(self, candidate: Candidate) -> bool:
-        """Return whether a candidate is to be written, and no task does: it has not begun, or is tried again elsewhere."""
+        """Return whether a running candidate has no task here: it is new, or another process tries it again."""
         recorder, task = self.recorders.get(candidate.number), self.tasks.get(candidate.number)
         is_idle = (recorder is None or recorder.is_closed) and (task is None or task.done())
         return candidate.state is RunState.RUNNING and is_idle
 
     @property
     def is_over(self) -> bool:
-        """Return whether no candidate is being written any more: the run is about to end."""
         return all(task.done() for task in self.tasks.values())
 
 
 @dataclass(slots=True, kw_only=True)
 class CandidateDriver:
-    """Drives the candidates of runs."""
-
     runs: Runs
     hub: RunHub
     graph: AgentGraph
@@ -156,10 +152,10 @@ class CandidateDriver:
     inputs: RunInputs
     blocking: BlockingPool
     drafts: Drafts
-    _at_work: dict[str, _RunCandidates] = field(init=False, default_factory=dict)  # by run
+    _at_work: dict[str, _RunCandidates] = field(init=False, default_factory=dict)
 
     async def answer_question(self, recorder: RunRecorder, settings: ThreadSettings, context: RunContext) -> None:
-        """Let every model answer that has not. Raises `NoModelAnsweredError` where all of them fail."""
+        """Let every model answer that has not answered yet. Raises `NoModelAnsweredError` if all fail."""
         run = recorder.run
         at_work = self._at_work[run.id] = _RunCandidates(recorder, settings, context)
         recorder.hold_candidates = at_work.hold_ends
@@ -169,7 +165,8 @@ class CandidateDriver:
                 await self._answer_side_by_side(at_work, waiting)
                 if self.runs.worker_id is None:
                     break
-                candidates = await self.blocking.run(self.runs.list_candidates, run.id)  # one may be tried again elsewhere
+                # Another process may try a candidate again.
+                candidates = await self.blocking.run(self.runs.list_candidates, run.id)
         finally:
             at_work.ready.set()
             del self._at_work[run.id]
@@ -180,7 +177,7 @@ class CandidateDriver:
 
     async def _answer_side_by_side(self, at_work: _RunCandidates, candidates: Sequence[Candidate]) -> None:
         at_work.recorders |= {each.number: self._make_recorder(at_work, each) for each in candidates}
-        # Before the first answer is on the path.
+        # Requests are built before the first answer is on the path.
         requests = await self.blocking.run(lambda: [self._build_request(at_work, each) for each in candidates])
         at_work.group = asyncio.TaskGroup()
         async with at_work.group as group:
@@ -196,9 +193,9 @@ class CandidateDriver:
         return self.inputs.build_candidate_messages(candidate, at_work.recorder.run, settings)
 
     async def retry(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> bool:
-        """Let one model answer once more while others write. Return whether any do; else its run begins again.
+        """Let one model answer again while others write. Return False if none writes; the run then begins again.
 
-        Raises the errors of `Runs.retry_candidate`. That acts for the caller; the run's tasks act for who asked first.
+        Raises the errors of `Runs.retry_candidate`, which acts for the caller. The run's tasks act for its owner.
         """
         at_work = self._at_work.get(key.run_id)
         if at_work is None or at_work.recorder.run.thread_id != thread_id:
@@ -213,9 +210,10 @@ class CandidateDriver:
         return True
 
     async def answer_reopened(self, run_id: str) -> None:
-        """Answer once more as the models that are tried again at another process."""
+        """Start the models that are tried again at another process."""
         at_work = self._at_work.get(run_id)
-        if at_work is None or at_work.is_over:  # then it looks itself
+        # The run looks for them itself.
+        if at_work is None or at_work.is_over:
             return
         for each in await self.blocking.run(self.runs.list_candidates, run_id):
             if at_work.lacks_answer(each):
@@ -223,13 +221,14 @@ class CandidateDriver:
                     await self._begin_retry(at_work, each.key, lambda: None)
 
     async def _begin_retry(self, at_work: _RunCandidates, key: CandidateKey, reopen: Callable[[], object]) -> None:
-        """Start the work of a model that answers once more. Raises the errors of `reopen`."""
+        """Start the work of a model that answers again. Raises the errors of `reopen`."""
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = at_work.tasks.get(key.number)
         work = self._retry_as(at_work, key, reopen, begun, task.result() if task else RunState.FAILED)
         try:
             at_work.tasks[key.number] = at_work.group.create_task(work, context=at_work.context_vars.copy())
-        except RuntimeError:  # the run is being stopped
+        except RuntimeError:
+            # The run is being stopped.
             work.close()
             raise NothingToRetryError from None
         await begun
@@ -242,12 +241,13 @@ class CandidateDriver:
         begun: asyncio.Future[None],
         ended: RunState,
     ) -> RunState:
-        """Answer once more as one model. A refusal is told by `begun`, and leaves the answer as it has ended."""
+        """Answer again as one model. `begun` raises a refusal, and the answer then stays as it ended."""
         try:
             await self.blocking.run(reopen)
             found = await self.blocking.run(self.runs.list_candidates, key.run_id)
             candidate = next(each for each in found if each.key == key)
-            if candidate.state is not RunState.RUNNING:  # it has ended since somebody looked
+            if candidate.state is not RunState.RUNNING:
+                # The candidate has ended since somebody looked.
                 raise NothingToRetryError
             messages = await self.blocking.run(self._build_request, at_work, candidate)
         except StateError as error:
@@ -262,7 +262,6 @@ class CandidateDriver:
         return await self._answer_as(at_work, key.number, messages)
 
     def stop_candidate(self, run_id: str, number: int) -> None:
-        """Stop one candidate; the others go on."""
         at_work = self._at_work.get(run_id)
         task = at_work.tasks.get(number) if at_work else None
         if at_work is not None and task is not None and number not in at_work.stopped:
@@ -270,7 +269,7 @@ class CandidateDriver:
             task.cancel()
 
     async def _answer_as(self, at_work: _RunCandidates, number: int, messages: Sequence[AnyMessage]) -> RunState:
-        """Answer as one model. Its failure is its own end, and no reason to end the others."""
+        """Answer as one model. Its failure does not end the others."""
         recorder, context = at_work.recorders[number], at_work.context
         model = recorder.candidate.model
         settings = replace(at_work.settings, model=model)
@@ -281,7 +280,8 @@ class CandidateDriver:
             end = RunEnd(RunState.DONE)
         except asyncio.CancelledError:
             if number not in at_work.stopped:
-                raise  # the whole run is stopped, and ends its candidates
+                # The whole run is stopped and ends its candidates.
+                raise
             end = RunEnd(RunState.STOPPED)
         except Exception as error:  # noqa: BLE001  a candidate's outer edge: every failure becomes a sentence
             failed = describe_helper_failure(error, f"the answer of {model}", run=recorder.run)

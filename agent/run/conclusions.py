@@ -1,4 +1,4 @@
-"""Conclusions of branches: the model drafts one when a person asks for it. A draft is kept nowhere."""
+"""Conclusions of branches. The model drafts one when a person asks for it, and the draft is not stored."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,36 +19,39 @@ from checkpoints import MAIN, Message, StateError, Store, require_writer
 from checkpoints.values.sentence import sentence
 
 MAX_CONCLUSION_SECONDS = 60.0
-MAX_CONCLUSION_TOKENS = 4_000  # of the answer, with the thoughts of a model that reasons first
-MAX_CONCLUSION_ANSWER_CHARS = 40_000  # with thoughts
-MAX_CONCLUDED_CHARS = 200_000  # of the branch, the newest messages
+# The answer, including a reasoning model's thoughts.
+MAX_CONCLUSION_TOKENS = 4_000
+MAX_CONCLUSION_ANSWER_CHARS = 40_000
+# The newest messages of a branch.
+MAX_CONCLUDED_CHARS = 200_000
 MAX_CONCLUDED_MESSAGE_CHARS = 20_000
-MAX_DRAFTS = 4  # of one person at once
+# Drafts of one person at once.
+MAX_DRAFTS = 4
 
 
 class NotDraftedError(StateError):
-    """There is no draft. The text gives the reason."""
+    """No draft was written. The text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftedConclusion:
     text: str
     spec: str
-    usage: dict[str, object]  # as LangChain counts it; empty where the provider reported none
+    # As LangChain counts usage. Empty if the provider reported none.
+    usage: dict[str, object]
 
 
 @dataclass(slots=True, kw_only=True)
 class ConclusionWriter:
-    """Asks the conversation's model for the conclusion of a branch."""
-
     store: Store
     catalog: ModelCatalog
     blocking: BlockingPool
     limits: Limits
-    _persons: dict[str, str] = field(init=False, default_factory=dict)  # who asked for a draft, by its conversation
+    # Keys are conversations, values the persons who asked for a draft.
+    _persons: dict[str, str] = field(init=False, default_factory=dict)
 
     async def draft(self, thread_id: str, messages: Sequence[Message]) -> DraftedConclusion:
-        """Draft a conclusion of messages, with the tokens of the person who acts. Raises `NotDraftedError`."""
+        """Draft a conclusion of messages, counted against the tokens of the person who acts. Raises `NotDraftedError`."""
         if not messages:
             raise NotDraftedError(sentence("That place has no messages of its own."))
         person = self.store.database.name_owner()
@@ -60,7 +63,8 @@ class ConclusionWriter:
                 return await self._ask(thread_id, messages)
         except (StateError, AnswerCutOff) as error:
             raise NotDraftedError(str(error)) from error
-        except Exception as error:  # the outer edge: a provider's library may raise anything
+        # The outer edge: a provider's library may raise anything.
+        except Exception as error:
             raise NotDraftedError(describe_model_error(error)) from error
         finally:
             del self._persons[thread_id]
@@ -92,7 +96,7 @@ class ConclusionWriter:
 
 
 def build_conclusion_question(messages: Sequence[Message], max_chars: int) -> str:
-    """Build the question: the end of a branch as JSON between two tags that the JSON cannot contain."""
+    """Build the question: the end of a branch as JSON, between two tags that JSON cannot contain."""
     entries: list[str] = []
     left = max_chars
     for stored in reversed(messages):

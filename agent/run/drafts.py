@@ -1,4 +1,4 @@
-"""Drafts of the answers in progress, on disk: a crash then loses little of an answer."""
+"""Drafts of running answers on disk, so that a crash loses little text."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class Drafts:
-    """Saves the drafts of all runs in one transaction: a transaction for each would cost three times as much."""
+    """Saves the drafts of all runs in one transaction, since a transaction for each costs three times as much."""
 
     def __init__(
         self,
@@ -28,9 +28,12 @@ class Drafts:
         self._runs = runs
         self._blocking = blocking
         self._interval_seconds = interval_seconds
-        self._publish = publish  # takes a thread's id
-        self._failure = ""  # why the last drafts were not kept
-        self._saved: dict[RunRecorder, Draft] = {}  # by the recorders of the runs in progress
+        # The first argument is a thread's id.
+        self._publish = publish
+        # Why the last drafts were not saved.
+        self._failure = ""
+        # Drafts of the runs in progress, by their recorders.
+        self._saved: dict[RunRecorder, Draft] = {}
         self._save_task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
@@ -52,14 +55,14 @@ class Drafts:
             await asyncio.sleep(self._interval_seconds)
             try:
                 await self._save_all()
-            # Also a stray cancellation: the answers go on, and the next drafts may be written again.
+            # A stray cancellation counts as a failure, too: the answers continue, and the next save may succeed.
             except (Exception, asyncio.CancelledError) as error:
                 if (task := asyncio.current_task()) and task.cancelling():
                     raise
                 self._report_failure(error)
 
     def _report_failure(self, error: BaseException) -> None:
-        """Log a failure, and show an outage on the pages: once for each cause, until drafts are kept again."""
+        """Log a failure and show an outage on the pages, once for each cause until drafts are saved again."""
         cause = str(error) if isinstance(error, StateError) else type(error).__qualname__
         if cause == self._failure:
             return
@@ -78,7 +81,7 @@ class Drafts:
         async with AsyncExitStack() as locks:
             drafts: dict[RunRecorder, Draft] = {}
             for recorder, saved in list(self._saved.items()):
-                # Locked until it is written: a crash must not show the text twice, as a draft and as the message it became.
+                # The lock lasts until the draft is written, so a crash cannot show a text both as draft and as message.
                 draft = await _hold_at_once(recorder, locks)
                 if draft is not None and draft not in (_EMPTY, saved):
                     drafts[recorder] = draft
@@ -92,7 +95,7 @@ class Drafts:
 
 
 async def _hold_at_once(recorder: RunRecorder, locks: AsyncExitStack) -> Draft | None:
-    """Hold the draft of a run; None while a message of it is written, which may take seconds: all others would wait."""
+    """Hold the draft of a run. Return None while a message of the run is being written, since all others would wait."""
     try:
         async with asyncio.timeout(0):
             return await locks.enter_async_context(recorder.hold_draft())

@@ -1,4 +1,4 @@
-"""Driving a run: from its first request until the graph rests, over every move through time on the way."""
+"""Drives a run from its first request until the graph rests, across all moves through time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,12 +32,13 @@ from agent.time_travel.protocol import PathChanged
 from agent.tools.decisions import make_refusal
 from checkpoints import MAIN, Message, Run, Runs, Store
 
-MAX_SHORT_MESSAGES = 50  # of a path whose request the event loop builds itself: a pass to a thread takes longer
-MAX_SHORT_CHARS = 4_000  # of each of them
+# The event loop itself builds requests of paths within these limits, since a pass to a thread takes longer.
+MAX_SHORT_MESSAGES = 50
+MAX_SHORT_CHARS = 4_000
 
 
 def is_short(path: Sequence[Message]) -> bool:
-    """Return whether these are so few and plain messages that a request of them takes less than a pass to a thread."""
+    """Return whether a path is so short and plain that building its request is faster than a pass to a thread."""
     return len(path) <= MAX_SHORT_MESSAGES and all(map(_is_plain, path))
 
 
@@ -49,7 +50,7 @@ def _is_plain(message: Message) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDriver:
-    """The parts that the work of every run uses."""
+    """The parts that every run uses."""
 
     store: Store
     runs: Runs
@@ -65,7 +66,7 @@ class RunDriver:
     candidates: CandidateDriver
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
-        """Answer, or write the summary that was requested. Raises whatever ends the run early."""
+        """Answer, or write the requested summary. Raises whatever ends the run early."""
         settings = prepared.settings
         if prepared.run.candidates:
             await self.candidates.answer_question(recorder, settings, self._build_context(prepared, recorder, None, "off"))
@@ -85,7 +86,7 @@ class RunDriver:
             await self._answer(prepared, recorder, context, self._build_sub_agents(prepared.run, model), messages)
 
     def _load_request(self, prepared: PreparedRun) -> tuple[ChosenModel, list[AnyMessage]]:
-        """Load the model, which the preparation has loaded before, and the first request.
+        """Load the model, which the preparation has already loaded, and build the first request.
 
         A path that cannot be sent raises here, so that the run ends with a sentence.
         """
@@ -106,7 +107,7 @@ class RunDriver:
             trace=prepared.trace,
             time_travel=self.time_travel.build(run, policy),
             read_files=self.store.read_files,
-            # Without time travel there is none: other branches are a way to move through time.
+            # Without time travel there is no explorer, since other branches are a way to move through time.
             fork_explorer=None if policy == "off" else self._build_fork_explorer(run, policy),
         )
 
@@ -145,7 +146,7 @@ class RunDriver:
         sub_agents: SubAgents,
         messages: list[AnyMessage],
     ) -> None:
-        """Run the graph until it rests. Each move through time starts it anew, from the path as it is then."""
+        """Run the graph until it rests. Each move through time restarts it from the new path."""
         run = prepared.run
         open_calls = await self._settle_open_calls(recorder, prepared.request)
         if open_calls:
@@ -169,13 +170,13 @@ class RunDriver:
         return await self.blocking.run(self.inputs.build_messages, run, resume=True)
 
     async def _settle_open_calls(self, recorder: RunRecorder, request: RunRequest) -> list[OpenCall]:
-        """Return the open calls that a run resumes, after a decision or after a crash, and refuse all others."""
+        """Return the open calls that a run resumes after a decision or a crash. Refuse all other calls."""
         if not request.continues_answer and request.decision is None:
             return []
         open_calls = await self.blocking.run(self.inputs.load_open_calls, recorder.run.thread_id)
         if request.decision:
             return open_calls
-        # Questions to agents go on; nothing else that a crash cut off is carried out again without a request.
+        # Only questions to agents continue. Other calls that a crash cut off are not repeated without a request.
         questions = [each for each in open_calls if each.question is not None]
         for each in open_calls if questions else ():
             if each.question is None:
@@ -183,9 +184,9 @@ class RunDriver:
         return questions
 
     async def _write_summary(self, recorder: RunRecorder, context: RunContext, scope: SummaryScope) -> None:
-        """Ask for a summary and put it there, in one transaction with the run's end: a crash leaves all or nothing."""
+        """Ask for a summary and commit it in one transaction with the run's end, so a crash leaves all or nothing."""
         run = recorder.run
-        # Recorded off the path: the text of a summary is no answer, and stopping keeps nothing of it.
+        # Record it off the path: a summary's text is no answer, and stopping keeps nothing of it.
         off_path = replace(
             context,
             recorder=SubAgentRecorder(recorder, MAIN, keeps_text=False),

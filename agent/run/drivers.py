@@ -1,4 +1,4 @@
-"""Two drivers: the built-in agent answers, or the user graph that its conversation began with."""
+"""Chooses between two drivers: the built-in agent, or the user graph with which a conversation began."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,46 +20,46 @@ class Driver(Protocol):
     """Does the work of runs that have begun on disk."""
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
-        """Answer. Raises whatever ends the run early, and `AwaitingDecision` where a person decides first."""
+        """Answer. Raises whatever ends the run early, or `AwaitingDecision` if a person must decide first."""
         ...
 
 
 class UserGraphRuns(Protocol):
-    """The driver of user graphs, which may wait with questions of their own."""
+    """The driver of user graphs. They may wait with their own questions."""
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder, time_travel: TimeTravelExecutor | None) -> None:
-        """Answer, as `Driver.drive`. The tools of the graph may ask for moves."""
+        """Answer, as `Driver.drive` does. The graph's tools may request moves."""
         ...
 
     @property
     def offer(self) -> GraphOffer: ...
 
     def read_rest(self, thread_id: str, *, with_drafts: bool) -> GraphRest:
-        """Return what the graph waits for where a conversation stands. Blocks.
+        """Return what the graph waits for at the conversation's head. Blocks.
 
-        `with_drafts`: also what subgraphs have written that wait, or that others wait for.
+        `with_drafts` adds what waiting subgraphs, or subgraphs that others wait for, have written.
         """
         ...
 
     async def check_answers(self, thread_id: str, graph: str, question_ids: Collection[str]) -> None:
-        """Raise an error with a sentence for a question that no node of the graph waits for any more."""
+        """Raise an error with a sentence for a question for which no node of the graph waits any more."""
         ...
 
     def find_form(self, graph: str) -> InputForm | None:
-        """Return the inputs of a graph beside messages; None without any, or where they are not known."""
+        """Return a graph's inputs beside messages, or None if it has none or they are unknown."""
         ...
 
     def list_channels(self, graph: str) -> Collection[str] | None:
-        """Return the names of a graph's channels; None where they are not known before a run makes the graph."""
+        """Return a graph's channel names, or None if only a run can make the graph."""
         ...
 
     def close(self) -> None:
-        """Release the graphs: the process is about to end. Blocks."""
+        """Release the graphs before the process ends. Blocks."""
         ...
 
 
 class NoGraphsError(StateError):
-    """The graph of a conversation is not there: this app has no user graphs."""
+    """The graph of a conversation is missing: this app has no user graphs."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -69,8 +69,6 @@ class NoGraphsError(StateError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drivers:
-    """Chooses the driver of each run by its conversation."""
-
     built_in: Driver
     user_graphs: UserGraphRuns | None
     drafts: Drafts

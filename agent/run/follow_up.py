@@ -1,6 +1,6 @@
-"""Follow-up work of a model: after a run it is asked about the messages of that run.
+"""Follow-up work: after a run, a model is asked about the run's messages.
 
-Nothing waits for it, it blocks no change of a person, each call is traced, and a failure is one line in the log.
+Nothing waits for it, and it blocks no person's change. Each call is traced, and a failure is one line in the log.
 """
 
 import asyncio
@@ -46,13 +46,15 @@ class FollowUpKind:
     name: str
     prompt_name: str
     prompt: str
-    event: type[Judged] | type[TitleAsked]  # for the trace
+    # The event for the trace.
+    event: type[Judged] | type[TitleAsked]
     max_answer_chars: int
-    failure: str  # for the log, before the words “run ID”
+    # Words for the log, before “run ID”.
+    failure: str
 
 
 class FollowUp:
-    """The work of one kind, for one thread at a time."""
+    """Follow-up work of one kind, for one thread at a time."""
 
     def __init__(self, kind: FollowUpKind, tracer: Tracer, max_seconds: float) -> None:
         self._kind = kind
@@ -60,14 +62,14 @@ class FollowUp:
         self._max_seconds = max_seconds
         self._limits = Limits(idle_seconds=max_seconds, max_answer_chars=kind.max_answer_chars)
         self._tasks = BackgroundTasks()
-        tracer.find_prompt(kind.prompt_name, kind.prompt)  # so that the operator's text is loaded when it is first needed
+        # Load the operator's text early, so that it is there when it is needed.
+        tracer.find_prompt(kind.prompt_name, kind.prompt)
 
     def start(self, run: Run, work: Callable[[Run], Awaitable[None]]) -> None:
-        """Do work after a run, in the background. Skip it while the same kind is at work in the thread."""
+        """Start work after a run, in the background. Skip it if the thread already has work of this kind."""
         self._tasks.start(run.thread_id, lambda: self._work_safely(run, work), f"{self._kind.name} {run.id}")
 
     async def close(self) -> None:
-        """Cancel all work."""
         await self._tasks.close()
 
     async def _work_safely(self, run: Run, work: Callable[[Run], Awaitable[None]]) -> None:
@@ -79,7 +81,6 @@ class FollowUp:
             _log.warning("%s run %s (%s): %s", self._kind.failure, run.id, name, _word_failure(error))
 
     async def ask(self, run: Run, model: ChosenModel, question: str) -> AIMessage:
-        """Ask a model, and trace the call."""
         prompt, began = self._tracer.find_prompt(self._kind.prompt_name, self._kind.prompt), time_ns()
         messages: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(question)]
         answer, error = AIMessage(""), "There was no answer."

@@ -1,4 +1,4 @@
-"""Holding a run: whether this process still drives it, where another could have taken it, and the work that ends with it."""
+"""Whether this process still holds a run that another process could have taken, and the candidates that end with it."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -8,18 +8,18 @@ from checkpoints.values.sentence import sentence
 
 
 class HoldUnknownError(StateError):
-    """Another process may have the run: the database has not answered for some time."""
+    """Another process may hold the run, since the database has not answered for some time."""
 
     def __init__(self) -> None:
         super().__init__(sentence("The database does not answer, so no tool was begun."))
 
 
 async def hold_alone() -> bool:
-    """Return that a run is held: one process drives all."""
+    """Return True: a single process drives all runs."""
     return True
 
 
 @asynccontextmanager
 async def hold_no_candidates(_: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
-    """Yield no ends: one model answers."""
+    """Yield no ends, since a single model answers."""
     yield ()

@@ -1,7 +1,7 @@
 """The RunHub carries events from runs to the followers of a thread, in this process.
 
-It holds the text of an answer only while it is written. A page that opens meanwhile receives all of it. A wire delivers the
-events of other processes, so that their runs have followers here too.
+It holds an answer's text only while it is written, and a page that opens meanwhile receives all of it. A wire delivers the
+events of other processes, so their runs have followers here, too.
 """
 
 import asyncio
@@ -16,15 +16,17 @@ from agent.events import Event, HeadMoved, MembersChanged, RerunEnded, RunFinish
 from agent.run.live_runs import LiveRun, PendingRun, RunKey
 from checkpoints import Message
 
-MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is dropped and opens again
+# A follower with more unread events is dropped and subscribes again.
+MAX_QUEUED_EVENTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """An event of another process, whose message each follower reads from the database."""
+    """An event of another process. Each follower reads its message from the database."""
 
     message_id: str
-    outline: Event  # what it changes in the text in progress
+    # The event's effect on the text in progress.
+    outline: Event
     complete: Callable[[Message], Event]
 
 
@@ -32,18 +34,18 @@ class RemoteRuns(Protocol):
     """The runs of other processes."""
 
     async def load_run(self, thread_id: str) -> None:
-        """Put a thread's run in progress into the hub, if another process drives it and the hub does not know it."""
+        """Load a thread's run into the hub, if another process drives it and the hub does not know it."""
 
     async def load_event(self, thread_id: str, event: StoredEvent) -> Event:
-        """Read the message of an event. Raises `StoreUnavailableError`, and `SubscriberLagged` without the message."""
+        """Read an event's message. Raises `StoreUnavailableError`, or `SubscriberLagged` if the message is missing."""
 
 
 class SubscriberLagged(Exception):
-    """The follower took too long to read and its events are lost. It can subscribe again."""
+    """The follower read too slowly and has lost events. It can subscribe again."""
 
 
 class Subscription:
-    """One follower's view: the run in progress when it subscribed, and every event since."""
+    """A follower's view: the run in progress when it subscribed, and all later events."""
 
     def __init__(self, live_run: LiveRun | None, load_event: Callable[[StoredEvent], Awaitable[Event]]) -> None:
         self.live_run = live_run
@@ -58,12 +60,13 @@ class Subscription:
             self._has_lagged = True
 
     def drop(self) -> None:
-        """Let the follower subscribe again: its events are incomplete."""
+        """Make the follower subscribe again, since its events are incomplete."""
         self._has_lagged = True
-        self.put(UpdatesDelayed())  # it waits for one
+        # The follower waits for an event.
+        self.put(UpdatesDelayed())
 
     async def receive(self) -> list[Event]:
-        """Wait for at least one event, and return all queued events."""
+        """Wait for an event, and return all queued events."""
         events = [] if self._has_lagged else [await self._queue.get()]
         if self._has_lagged:
             raise SubscriberLagged
@@ -73,53 +76,57 @@ class Subscription:
 
 
 class RunHub:
-    """For one process and one event loop. `publish` never waits, so that a slow page cannot slow a run."""
+    """Serves one process and one event loop. `publish` never waits, so a slow page cannot slow a run."""
 
     def __init__(self) -> None:
         self.remote_runs: RemoteRuns | None = None
-        self.is_delayed = False  # events of other processes do not arrive
+        # True while events of other processes do not arrive.
+        self.is_delayed = False
         self._subscribers: defaultdict[str, set[Subscription]] = defaultdict(set)
-        self._pending: dict[str, PendingRun] = {}  # by thread
-        self._remote_threads: set[str] = set()  # those of them whose run another process drives
-        self._disowned_threads: set[str] = set()  # a run of this process may still write here, which another one has taken
+        # Keys are ids of threads.
+        self._pending: dict[str, PendingRun] = {}
+        # Threads with a pending run that another process drives.
+        self._remote_threads: set[str] = set()
+        # Threads where a run of this process may still write, although another process has taken it.
+        self._disowned_threads: set[str] = set()
         self._observers: list[Callable[[str, Event], None]] = []
         self._end_observers: list[Callable[[str], None]] = []
         self._member_observers: list[Callable[[str, str], None]] = []
 
     def observe(self, note: Callable[[str, Event], None]) -> None:
-        """Call `note` with the thread and the event, for every event of this process from now on.
+        """Call `note(thread_id, event)` for every later event of this process.
 
-        It must not wait, nor raise.
+        `note` must neither wait nor raise.
         """
         self._observers.append(note)
 
     def observe_ends(self, note: Callable[[str], None]) -> None:
-        """Call `note` with the thread for every end of a run from now on, of other processes too.
+        """Call `note(thread_id)` for every later end of a run, in all processes.
 
-        It must not wait, nor raise.
+        `note` must neither wait nor raise.
         """
         self._end_observers.append(note)
 
     def observe_members(self, note: Callable[[str, str], None]) -> None:
-        """Call `note` with the thread and the person for everybody who is let in or out, in other processes too.
+        """Call `note(thread_id, person)` when a person gains or loses access, in all processes.
 
-        It must not wait, nor raise.
+        `note` must neither wait nor raise.
         """
         self._member_observers.append(note)
 
     @property
     def active_run_count(self) -> int:
-        """Return the number of runs in progress that this process drives."""
+        """Return the number of runs that this process drives."""
         return len(self._pending) - len(self._remote_threads)
 
     @property
     def known_run_count(self) -> int:
-        """Return the number of runs in progress of all processes, as far as this one has heard of them."""
+        """Return the number of runs in all processes, as far as this process knows."""
         return len(self._pending)
 
     @property
     def served_run_count(self) -> int:
-        """Return the number of runs in progress that cost this process time: its own, and those of others with followers."""
+        """Return the number of runs that cost this process time: its own, and followed runs of other processes."""
         return self.active_run_count + len(self._subscribers.keys() & self._remote_threads)
 
     def find_live_run(self, thread_id: str) -> LiveRun | None:
@@ -127,12 +134,11 @@ class RunHub:
         return pending.describe_live() if pending else None
 
     def find_own_run(self, thread_id: str) -> RunKey | None:
-        """Return the run in progress of a thread, if this process drives it."""
+        """Return the key of a thread's run in progress, if this process drives it."""
         pending = self._pending.get(thread_id)
         return None if pending is None or pending.is_remote else pending.key
 
     def publish(self, thread_id: str, event: Event) -> None:
-        """Publish an event of this process."""
         if self._is_outdated(thread_id, event):
             return
         self._note(thread_id, event)
@@ -141,49 +147,49 @@ class RunHub:
         self._put(thread_id, event)
 
     def deliver(self, thread_id: str, event: Event | StoredEvent) -> None:
-        """Deliver an event of another process to the followers of this one."""
+        """Deliver an event of another process to the followers here."""
         self._note(thread_id, event.outline if isinstance(event, StoredEvent) else event, is_remote=True)
         self._put(thread_id, event)
 
     def begin_remote_run(self, thread_id: str, live: LiveRun, attempt: int) -> None:
-        """Take in a run of another process as it is now. Its followers, if any, subscribe again."""
+        """Register a run of another process in its current state. Its followers subscribe again."""
         self._pending[thread_id] = PendingRun.resume(live, attempt)
         self._remote_threads.add(thread_id)
         self._drop_followers(thread_id)
 
     def forget_remote_run(self, thread_id: str) -> None:
-        """Forget the events of another process's run: they are incomplete. Its followers subscribe again."""
+        """Forget a run of another process, whose events are incomplete. Its followers subscribe again."""
         if thread_id in self._remote_threads:
             self._remote_threads.discard(thread_id)
             del self._pending[thread_id]
         self._drop_followers(thread_id)
 
     def disown_run(self, thread_id: str, key: RunKey) -> None:
-        """Forget a run of this process that another one has taken. Its followers subscribe again."""
+        """Forget a run of this process that another process has taken. Its followers subscribe again."""
         if self.find_own_run(thread_id) == key:
             self._disowned_threads.add(thread_id)
             self._remote_threads.add(thread_id)
             self.forget_remote_run(thread_id)
 
     def refresh_followers(self) -> None:
-        """Forget the runs of other processes, and let every follower subscribe again: events may be lost."""
+        """Forget the runs of other processes, and make all followers subscribe again, since events may be lost."""
         self.is_delayed = False
         for thread_id in {*self._remote_threads, *self._subscribers}:
             self.forget_remote_run(thread_id)
 
     def report_delay(self) -> None:
-        """Tell every follower that events of other processes do not arrive for now."""
+        """Tell all followers that events of other processes are delayed."""
         self.is_delayed = True
         for thread_id in self._subscribers:
             self._put(thread_id, UpdatesDelayed())
 
     def _is_outdated(self, thread_id: str, event: Event) -> bool:
-        """Return whether an event is of work that another process has taken over."""
+        """Return whether an event comes from work that another process has taken over."""
         if isinstance(event, RunStarted | HeadMoved | RerunEnded | MembersChanged):
             return False
         if thread_id not in self._remote_threads and thread_id not in self._disowned_threads:
             return False
-        # Who finds a run that nobody drives ends it, and knows the version.
+        # A process that ends an abandoned run knows the version.
         return not (isinstance(event, RunFinished) and event.version)
 
     def _put(self, thread_id: str, event: Event | StoredEvent) -> None:

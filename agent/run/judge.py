@@ -1,4 +1,4 @@
-"""The judge: after a run it asks a model whether the conversation has reached a milestone, and saves a checkpoint if so."""
+"""The judge asks a model after a run whether the conversation has reached a milestone, and saves a checkpoint if so."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,18 @@ from agent.tracing.events import JUDGE_PROMPT_NAME, Judged
 from agent.tracing.run_trace import record_safely
 from checkpoints import MAIN, Checkpoint, Message, Run, StateError
 
-MAX_VERDICT_SECONDS = 60.0  # for one verdict: nothing waits for it, and a local model may have other work first
-# Messages between any checkpoint and the next milestone: a list of every turn would show none.
+# Nothing waits for a verdict, and a local model may have other work first.
+MAX_VERDICT_SECONDS = 60.0
+# Messages between any checkpoint and the next milestone. A list of every turn would show no milestone.
 MIN_MESSAGES_APART = 4
-MAX_MILESTONES = 100  # milestones on one path: it bounds the cost of a model that finds everything important
-MAX_JUDGED_MESSAGES = 40  # messages from the end of the path
-MAX_JUDGE_QUESTION_CHARS = 16_000  # of all judged messages together
-MAX_JUDGED_MESSAGE_CHARS = 2_000  # of one of them
-MAX_VERDICT_CHARS = 100_000  # with the thoughts of models that think aloud first
+# Milestones on one path. The limit bounds the cost of a model that finds everything important.
+MAX_MILESTONES = 100
+# The judge reads the end of the path, within these limits: one for all messages together, one for each message.
+MAX_JUDGED_MESSAGES = 40
+MAX_JUDGE_QUESTION_CHARS = 16_000
+MAX_JUDGED_MESSAGE_CHARS = 2_000
+# Includes the thoughts of models that think aloud first.
+MAX_VERDICT_CHARS = 100_000
 MAX_MILESTONE_NAME_CHARS = 80
 MAX_REASON_CHARS = 300
 
@@ -37,7 +41,7 @@ _KIND = FollowUpKind(
 
 
 class Verdict(BaseModel):
-    """The JSON object that the model must answer with. Its texts are data that a model wrote."""
+    """The JSON object that the model must answer with. Its texts are untrusted: a model wrote them."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -48,12 +52,13 @@ class Verdict(BaseModel):
 
 class UnreadableVerdictError(StateError, ValueError):
     def __init__(self) -> None:
-        super().__init__("The answer was no verdict.")  # not the answer itself: the log holds nothing of conversations
+        # The text leaves the answer out, since the log holds nothing of conversations.
+        super().__init__("The answer was no verdict.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A state to judge: the message that it ends with, the question about it, and the model to ask."""
+    """A state to judge: the id of its last message, the question about it, and the model to ask."""
 
     message_id: str
     question: str
@@ -61,9 +66,9 @@ class _Candidate:
 
 
 class Judge:
-    """Judges the state after each run, once, and one state at a time in a thread.
+    """Judges the state after each run once, and one state of a thread at a time.
 
-    It asks the thread's own model, so that no conversation reaches a provider that has not seen it before.
+    It asks the thread's own model, so that no conversation reaches a new provider.
     """
 
     def __init__(self, parts: FollowUpParts, max_seconds: float = MAX_VERDICT_SECONDS) -> None:
@@ -71,11 +76,10 @@ class Judge:
         self._follow_up = FollowUp(_KIND, parts.tracer, max_seconds)
 
     def consider(self, run: Run) -> None:
-        """Judge the state after a run, in the background. Skip it while another state of the thread is judged."""
+        """Judge the state after a run in the background. Skip it while another state of the thread is judged."""
         self._follow_up.start(run, self._judge_run)
 
     async def close(self) -> None:
-        """Cancel all judging."""
         await self._follow_up.close()
 
     async def _judge_run(self, run: Run) -> None:
@@ -96,13 +100,13 @@ class Judge:
                 record_safely(parts.tracer, receipt.operation)
 
     def _load_candidate(self, run: Run) -> _Candidate | None:
-        """Load the state after the run; None where it has left the path, or is too close to another checkpoint."""
+        """Load the state after the run. Return None if it has left the path, or is too close to another checkpoint."""
         store = self._parts.store
         with store.database.begin_read():
             thread = store.get_thread(run.thread_id)
             path = store.list_messages(thread.id, last=MAX_JUDGED_MESSAGES)
             checkpoints = store.list_checkpoints(thread.id)
-        # The next run may have begun: its messages are no part of this state.
+        # The next run may have begun, and its messages do not belong to this state.
         last = next((index for index in reversed(range(len(path))) if path[index].run_id == run.id), None)
         if last is None or not is_due(path[last].depth + 1, checkpoints):
             return None
@@ -111,14 +115,14 @@ class Judge:
 
 
 def is_due(message_count: int, checkpoints: Sequence[Checkpoint]) -> bool:
-    """Return whether a state of this many messages may become a milestone, given the checkpoints of its path."""
+    """Return whether a state with this many messages may become a milestone, given its path's checkpoints."""
     nearest = max((checkpoint.message_count for checkpoint in checkpoints if not checkpoint.detached), default=0)
     saved = sum(checkpoint.created_by == "judge" for checkpoint in checkpoints)
     return message_count - nearest >= MIN_MESSAGES_APART and saved < MAX_MILESTONES
 
 
 def build_judge_question(path: Sequence[Message]) -> str:
-    """Build the question: the end of a path as JSON, between two tags that the JSON cannot contain.
+    """Build the question: the end of a path as JSON, between two tags that JSON cannot contain.
 
     Raises `DamagedMessageError`.
     """
@@ -135,9 +139,9 @@ def build_judge_question(path: Sequence[Message]) -> str:
 
 
 def parse_verdict(text: str) -> Verdict:
-    """Parse the JSON object in an answer, also in a code fence or after thoughts. Raises `UnreadableVerdictError`.
+    """Parse the JSON object in an answer, even in a code fence or after thoughts. Raises `UnreadableVerdictError`.
 
-    The provider's structured output is not used: compatible servers refuse one form of it or another.
+    The provider's structured output is not used, because compatible servers refuse different forms of it.
     """
     try:
         verdict = Verdict.model_validate_json(text[text.find("{") : text.rfind("}") + 1])

@@ -1,4 +1,4 @@
-"""Runs in progress, for a page that opens in the middle."""
+"""The state of running answers, for a page that opens in the middle."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,37 +19,39 @@ from agent.events import (
 )
 
 NO_PROGRESS = GraphProgress()
-TEXT_BREAK = "\n\n"  # between the texts of two messages
+# Stands between the texts of two messages.
+TEXT_BREAK = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCandidate:
-    """A candidate of a run in progress, as `LiveRun`."""
+    """A candidate of a run in progress. The fields are as in `LiveRun`."""
 
     number: int
     model: str
     text: str
     reasoning: str
-    end: RunFinished | None  # None: it is being written
+    # None: the answer is being written.
+    end: RunFinished | None
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """A run in progress: the text of its answer that is not committed yet, and the reasoning before it."""
+    """A run in progress: its uncommitted text, and the reasoning before the text."""
 
     run_id: str
     text: str
     reasoning: str = ""
-    work_ended: WorkEnded | None = None  # None: it is at work
+    # None: the run is at work.
+    work_ended: WorkEnded | None = None
     candidates: Sequence[LiveCandidate] = ()
     progress: GraphProgress = NO_PROGRESS
-    begun: Sequence[tuple[int, str]] = ()  # the places in the text where another message begins, and its subgraph
+    # Where other messages begin in the text: their offsets and subgraphs.
+    begun: Sequence[tuple[int, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunKey:
-    """One attempt at a run."""
-
     run_id: str
     attempt: int
 
@@ -62,7 +64,8 @@ class PendingAnswer:
     texts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     end: RunFinished | None = None
-    begun: list[tuple[int, str]] = field(default_factory=list)  # as of `LiveRun`
+    # As in `LiveRun`.
+    begun: list[tuple[int, str]] = field(default_factory=list)
 
     def add_event(self, event: Event) -> None:
         match event:
@@ -119,7 +122,7 @@ class PendingRun:
 
     @classmethod
     def resume(cls, live: LiveRun, attempt: int) -> "PendingRun":
-        """Take in a run of another process as it is now."""
+        """Make the state of another process's run."""
         candidates = {
             each.number: PendingAnswer(each.model, [each.text], [each.reasoning], each.end) for each in live.candidates
         }

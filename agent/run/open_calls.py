@@ -1,4 +1,4 @@
-"""The tool calls of a run without a result. At its end each gets one, which says whether it may have had an effect."""
+"""Tool calls without a result. When a run ends, each gets a result that says whether it may have had an effect."""
 
 import asyncio
 import uuid
@@ -15,31 +15,32 @@ from agent.tools.decisions import STOPPED_TEXT
 
 @dataclass(frozen=True, slots=True)
 class _OpenTool:
-    """The tool of an open call, and the agent that called it."""
-
     name: str
     agent: str
 
 
 class OpenCalls:
-    """The open calls of one run, by their ids. Those of its parts, the candidates, have their results apart."""
+    """The open calls of one run, by id. Each part of a run, a candidate, has its own."""
 
     def __init__(self) -> None:
         self._parts: list[OpenCalls] = []
-        self._closed = asyncio.Event()  # set whenever a call has its result, or messages are written
+        # Set whenever a call gets its result, or messages have been written.
+        self._closed = asyncio.Event()
         self._tools: dict[str, _OpenTool] = {}
-        self._call_ids: set[str] = set()  # of all calls so far
-        self._begun_ids: set[str] = set()  # of the calls that may have had an effect
-        self._writes = 0  # of messages, under way
+        # Ids of all calls so far, and of the calls that may have had an effect.
+        self._call_ids: set[str] = set()
+        self._begun_ids: set[str] = set()
+        # Number of messages that are being written.
+        self._writes = 0
 
     @property
     def are_open(self) -> bool:
-        """Return whether a tool may be at work, or a message is being written that may call one, also in a part."""
+        """Return whether a tool may be at work, or a message with a call may be being written, here or in a part."""
         return bool(self._tools) or self._writes > 0 or any(part.are_open for part in self._parts)
 
     @contextmanager
     def expect_messages(self) -> Iterator[None]:
-        """Write messages and note them: until the end of the block, calls may be added."""
+        """Expect new calls while the block writes and notes messages."""
         self._writes += 1
         try:
             yield
@@ -63,7 +64,8 @@ class OpenCalls:
         """Reopen calls of an earlier run, innermost first."""
         for each in reversed(list(calls)):
             self._tools[each.call["id"] or ""] = _OpenTool(each.call["name"], each.agent)
-            if each.question is not None:  # an agent works on it already
+            # An agent works on the question already.
+            if each.question is not None:
                 self._begun_ids.add(each.call["id"] or "")
         self._call_ids.update(self._tools)
 
@@ -76,7 +78,7 @@ class OpenCalls:
         self._begun_ids.add(call_id)
 
     def note_message(self, message: BaseMessage, agent: str) -> None:
-        """Note the calls that a message makes, or the call that it answers."""
+        """Note the calls in a message, or the call that it answers."""
         if isinstance(message, AIMessage):
             calls = [*message.tool_calls, *message.invalid_tool_calls]
             self._tools.update({call["id"] or "": _OpenTool(call["name"] or "", agent) for call in calls})
@@ -89,11 +91,10 @@ class OpenCalls:
         self._closed.set()
 
     def make_results_of(self, agent: str) -> list[ToolMessage]:
-        """Make the results of an agent's calls."""
         return [self._make_result(call_id, tool) for call_id, tool in self._tools.items() if tool.agent == agent]
 
     def make_results(self) -> list[tuple[ToolMessage, str]]:
-        """Make the results of all calls, with their agents: those of a sub-agent come before those of its caller."""
+        """Make the results of all calls, with their agents. A sub-agent's results come before its caller's."""
         agents = dict.fromkeys(tool.agent for tool in self._tools.values())
         return [(result, agent) for agent in reversed(agents) for result in self.make_results_of(agent)]
 

@@ -1,4 +1,4 @@
-"""The outcome of a run: its state, and one sentence for people when it failed. Nothing here raises."""
+"""The outcome of a run: its state, and a sentence for people if it failed. Nothing here raises."""
 
 import asyncio
 import logging
@@ -14,13 +14,14 @@ from agent.tools.decisions import AwaitingDecision
 from checkpoints import Run, RunState, StateError, StoreUnavailableError, TakesTooLongError
 from checkpoints.values.sentence import sentence
 
-GO_ON_TEXT = sentence("Go on?")  # the page shows the button beside it; the next run has a fresh budget
+# The page shows the button beside this text. The next run has a fresh budget.
+GO_ON_TEXT = sentence("Go on?")
 _UNKNOWN_TEXT = sentence("An unknown error occurred.")
 _log = logging.getLogger(__name__)
 
 
 class OwnCodeError(StateError):
-    """An error in code of the user. Its text is for the page alone: it may quote a conversation. `place` is for the log."""
+    """An error in a user's code. Its text may quote a conversation, so only the page shows it. `place` goes to the log."""
 
     def __init__(self, text: str, place: str) -> None:
         super().__init__(text)
@@ -29,7 +30,7 @@ class OwnCodeError(StateError):
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The state to write for a run. `error` is a sentence for people when it failed, or stopped at a limit.
+    """The state to write for a run. `error` is a sentence for people if it failed or reached a limit.
 
     `details` are the provider's words.
     """
@@ -40,9 +41,9 @@ class RunOutcome:
 
 
 def read_outcome(run: Run, work: asyncio.Task[None], requested: RunState | None) -> RunOutcome:
-    """Read how the work of a run ended. A run that was stopped has not failed.
+    """Read how the work of a run ended. A stopped run has not failed.
 
-    `requested`: the state that its end was requested with. Work that goes on all the same counts as cancelled.
+    `requested` is the state with which the end was requested. Work that still continues counts as cancelled.
     """
     is_stopped = requested is not None
     if work.done() and not work.cancelled():
@@ -62,15 +63,15 @@ def read_outcome(run: Run, work: asyncio.Task[None], requested: RunState | None)
 
 
 def is_cut_by_outage(work: asyncio.Task[None]) -> bool:
-    """Return whether the work of a run has failed because the database did not answer."""
+    """Return whether the work failed because the database did not answer."""
     return work.done() and not work.cancelled() and isinstance(work.exception(), StoreUnavailableError)
 
 
 def describe_run_failure(error: BaseException, place: str, *, run: Run) -> str:
     """Describe any failure in one sentence for people, and log it with the part of the run that failed.
 
-    The log gets the provider's words: one bounded line without keys. Other errors may quote a conversation, so it gets
-    their class and the place in the code.
+    The log gets the provider's words as one bounded line without keys. Other errors may quote a conversation, so the log
+    gets only their class and place in the code.
     """
     try:
         if isinstance(error, LimitReached):
@@ -89,12 +90,12 @@ def describe_run_failure(error: BaseException, place: str, *, run: Run) -> str:
 
 
 def describe_helper_failure(error: BaseException, place: str, *, run: Run) -> HelperFailure:
-    """Describe the failure of a sub-agent or a branch: the run goes on, so its own details cannot hold the words."""
+    """Describe the failure of a sub-agent or a branch. The run continues, so the helper keeps the provider's words."""
     return HelperFailure(describe_run_failure(error, place, run=run), _read_safely(read_provider_words, error))
 
 
 def _read_safely(read: Callable[[BaseException], str | None], error: BaseException) -> str | None:
-    """Return the words that `read` finds in a provider's error; None if there are none, or if they cannot be read."""
+    """Return the provider's words in an error. Return None if there are none, or if reading them fails."""
     try:
         return read(error)
     except BaseException as broken:  # noqa: BLE001  as above
@@ -103,7 +104,9 @@ def _read_safely(read: Callable[[BaseException], str | None], error: BaseExcepti
 
 
 def locate_error(error: BaseException) -> str:
-    """Return the error's class and where it was raised, for the log: only the text of an outage quotes no conversation."""
+    """Return the class and the place of an error for the log, without its text: only texts of outages quote no
+    conversation.
+    """
     if isinstance(error, StoreUnavailableError | TakesTooLongError):
         return str(error)
     trace = error.__traceback__

@@ -1,4 +1,4 @@
-"""The recorder of one run: each finished message is in the store before it is shown, each piece of text is shown at once."""
+"""Records a run. Each finished message is stored before it is shown, and each piece of text is shown at once."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class RunEndedError(StateError):
-    """The run ended while its work went on. Whatever the work does afterwards is refused."""
+    """The run ended while its work continued. All later actions of the work are refused."""
 
     def __init__(self) -> None:
         super().__init__("This run has ended.")
@@ -47,7 +47,7 @@ class RunEndedError(StateError):
 
 @dataclass(frozen=True, slots=True)
 class WrittenMessage:
-    """A message on disk, with the version of its thread since then."""
+    """A stored message, with the version of its thread after the write."""
 
     stored: Message
     version: int
@@ -55,12 +55,12 @@ class WrittenMessage:
 
 
 class RunRecorder:
-    """The recorder of one run (see state.Recorder). After its end it refuses everything with `RunEndedError`."""
+    """Records one run (see `state.Recorder`). After the run's end it refuses everything with `RunEndedError`."""
 
     def __init__(self, run: Run, writer: AnswerWriter, blocking: BlockingPool) -> None:
         self.run = run
         self.writer = writer
-        # Holds the candidates that end with the run, and yields their ends.
+        # Locks the candidates that end with the run, and yields their ends.
         self.hold_candidates: Callable[[RunState], AbstractAsyncContextManager[Sequence[CandidateEnd]]] = hold_no_candidates
         self._blocking = blocking
         # The texts of the answers in progress, by agent.
@@ -68,16 +68,17 @@ class RunRecorder:
         self._pending_reasoning: defaultdict[str, list[str]] = defaultdict(list)
         self._has_ended = False
         self._has_drafts = True
-        self.is_taken = False  # by another process
-        self.is_handed_over = False  # to another process: no message is written any more
-        self.confirm_hold: Callable[[], Awaitable[bool]] = hold_alone  # whether no other process may have taken the run
+        # Another process has taken the run, or is about to get it: then no more messages are written.
+        self.is_taken = False
+        self.is_handed_over = False
+        self.confirm_hold: Callable[[], Awaitable[bool]] = hold_alone
         self.open_calls = OpenCalls()
-        self._written_depths: defaultdict[str, list[int]] = defaultdict(list)  # of each agent's messages, in their order
-        # A draft must not be written after the message that it became: a crash then would show the text twice.
+        # The depths of each agent's messages, in their order.
+        self._written_depths: defaultdict[str, list[int]] = defaultdict(list)
+        # A draft must not be written after the message that it became, since a crash would then show the text twice.
         self._write_lock = asyncio.Lock()
 
     def reopen_calls(self, calls: Iterable[OpenCall]) -> None:
-        """Reopen calls of an earlier run that this one answers, innermost first."""
         self.open_calls.reopen_calls(calls)
 
     def unique_call_id(self, call_id: str) -> str:
@@ -87,7 +88,7 @@ class RunRecorder:
         return SubAgentRecorder(self, agent, memory_length=memory_length, written_before=len(self._written_depths[agent]))
 
     def find_memory_offset(self, agent: str, depth: int, before: int) -> int:
-        """Return the number of an agent's messages between its first `before` ones in the run and the one at this depth."""
+        """Return the position of the message at this depth among an agent's messages after its first `before` in the run."""
         return self._written_depths[agent].index(depth, before) - before
 
     def append_text(self, delta: str) -> None:
@@ -103,12 +104,10 @@ class RunRecorder:
         self.writer.publish_event(TextWithdrawn(self._find_reasoning(MAIN).text))
 
     def keep_text_as_reasoning(self, agent: str) -> None:
-        """Keep the text of an agent's answer in progress as its reasoning."""
         self.check_open()
         self._pending_reasoning[agent] += self._pending_texts.pop(agent, ())
 
     def keep_reasoning(self, delta: str, agent: str) -> None:
-        """Keep more of the reasoning before an agent's answer. A partial message keeps it too."""
         self.check_open()
         self._pending_reasoning[agent].append(delta)
 
@@ -118,7 +117,6 @@ class RunRecorder:
         self._pending_texts[agent].append(delta)
 
     def find_text(self, agent: str) -> str:
-        """Return the text of an agent's answer in progress."""
         return "".join(self._pending_texts.get(agent, ()))
 
     def _find_reasoning(self, agent: str) -> Reasoning:
@@ -128,7 +126,8 @@ class RunRecorder:
         self.check_open()
         if not await self.confirm_hold():
             raise HoldUnknownError
-        self.check_open()  # the wait may have told that it is another process's by now
+        # The wait may have shown that another process has taken the run.
+        self.check_open()
         self.open_calls.note_start(call_id)
         self.writer.publish_event(ToolStarted(call_id))
 
@@ -141,12 +140,11 @@ class RunRecorder:
             raise RunEndedError
 
     def drop_text(self, *, is_shown: bool = False) -> None:
-        """Drop the main agent's text in progress: it becomes no message. `is_shown`: pages show it until the run's end."""
+        """Drop the main agent's uncommitted text. With `is_shown`, pages show it until the run's end."""
         if self._pending_texts.pop(MAIN, None) and not is_shown:
             self.writer.publish_event(TextWithdrawn(self._find_reasoning(MAIN).text))
 
     def forget_open_calls(self) -> None:
-        """Forget all open calls: nothing has to answer them."""
         self.open_calls.forget_calls()
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE, *, agent: str = MAIN) -> int:
@@ -158,16 +156,16 @@ class RunRecorder:
         return (await self.record_write(write))[0].stored.depth
 
     async def record_write(self, write: Callable[[], Sequence[WrittenMessage]]) -> Sequence[WrittenMessage]:
-        """Run a write to its end, then note and publish the messages that it has written."""
-        # To its end even when the run is stopped meanwhile: otherwise a message on disk that is not noted here would be
-        # written once more by `end_run`, as a partial message.
+        """Run a write to its end, then note and publish the written messages."""
+        # A stopped run still finishes the write: `end_run` would write a stored but unnoted message again, as a partial.
         writing = asyncio.create_task(self._write_and_note(write))
         try:
             return await asyncio.shield(writing)
         except asyncio.CancelledError:
             await asyncio.wait({writing})
             if not writing.cancelled():
-                writing.exception()  # read here, since nothing else does: the event loop would report it as lost
+                # Nothing else reads the exception, and the event loop would report it as lost.
+                writing.exception()
             raise
 
     async def _write_and_note(self, write: Callable[[], Sequence[WrittenMessage]]) -> Sequence[WrittenMessage]:
@@ -175,11 +173,13 @@ class RunRecorder:
             async with self._write_lock:
                 self.check_open()
                 if self.is_handed_over:
-                    raise asyncio.CancelledError  # as the work is in this moment
+                    # The work is being cancelled at this moment.
+                    raise asyncio.CancelledError
                 try:
                     written = await self._blocking.run(write)
                 except StoreUnavailableError:
-                    self._has_drafts = False  # it may be on disk all the same, and its draft would show the text twice
+                    # The message may be on disk all the same, and its draft would then show the text twice.
+                    self._has_drafts = False
                     raise
                 for each in written:
                     self._pending_texts.pop(each.stored.agent, None)
@@ -191,28 +191,28 @@ class RunRecorder:
         return written
 
     def end_work(self, state: RunState, error: str | None = None) -> None:
-        """Refuse everything from now on, and publish that although the database does not have the end yet."""
+        """Refuse everything from now on. Publish the end of the work although the database does not have the end yet."""
         self._has_ended = True
         if not self.is_taken:
             self.writer.publish_event(WorkEnded(self.run.id, state, error))
 
     def let_go(self) -> None:
-        """Refuse everything from now on, and publish nothing more: another process has taken the run."""
+        """Refuse everything and publish nothing from now on, because another process has taken the run."""
         self._has_ended = self.is_taken = True
 
     async def write_end(
         self, state: RunState, error: str | None = None, details: str | None = None, usage: str | None = None
     ) -> int:
-        """Release the thread, and return its version. Answers in progress become partial messages, open calls get a result.
+        """Release the thread and return its version. Answers in progress become partial messages; open calls get results.
 
-        When the run waits for a person, calls stay open. It may be repeated while it raises `StoreUnavailableError`.
+        Calls stay open when the run waits for a person. After `StoreUnavailableError` it may be called again.
         """
         self._has_ended = True
         async with self._write_lock, self.hold_candidates(state) as candidates:
             return await self._end(RunEnd(state, error, details, usage), candidates)
 
     def publish_end(self, state: RunState, version: int, error: str | None = None, details: str | None = None) -> None:
-        """Publish the end, also where it could not be written (version 0): followers must not wait for ever."""
+        """Publish the end, even an unwritten one (version 0), since followers must not wait for ever."""
         if not self.is_taken:
             self.writer.publish_event(RunFinished(self.run.id, state, version, error, details))
 
@@ -237,7 +237,7 @@ class RunRecorder:
         return [*texts, *(NewMessage(serde.to_body(result), agent=agent) for result, agent in results)]
 
     async def cut_off(self, agent: str = MAIN) -> None:
-        """Commit an agent's answer in progress as a partial message, and a result for each of its open calls."""
+        """Commit an agent's uncommitted answer as a partial message, and a result for each of its open calls."""
         text, reasoning = self.find_text(agent), self._find_reasoning(agent)
         if text or reasoning.text.strip():
             answer = AIMessage(serde.sanitize_text(text), additional_kwargs=reasoning.to_kwargs())
@@ -248,20 +248,22 @@ class RunRecorder:
 
     @asynccontextmanager
     async def hold_draft(self) -> AsyncIterator[Draft]:
-        """Return the main agent's answer so far. Until the end of the block it does not become a message."""
+        """Yield the main agent's draft. It does not become a message during the block."""
         async with self._write_lock:
             yield Draft(self.find_text(MAIN), self._find_reasoning(MAIN).text) if self._has_drafts else Draft()
 
 
 @dataclass(frozen=True, slots=True)
 class SubAgentRecorder:
-    """The recorder of a sub-agent. Its text is not shown while it is written: the page shows the main agent's."""
+    """Records a sub-agent. Its text is not shown while it is written, since the page shows the main agent's text."""
 
     recorder: RunRecorder
     agent: str
-    keeps_text: bool = True  # False: a cut-off answer is dropped
-    memory_length: int | None = None  # of the agent's memory, where its messages have positions there
-    written_before: int = 0  # messages of the agent in this run that are in that memory
+    # False: a cut-off answer is dropped.
+    keeps_text: bool = True
+    # Length of the agent's memory, if its messages have positions there, and how many messages of this run it contains.
+    memory_length: int | None = None
+    written_before: int = 0
 
     def append_text(self, delta: str) -> None:
         self.recorder.check_open()

@@ -1,6 +1,7 @@
-"""Reruns: the questions of a path are asked once more on a branch of their own, each after a complete answer.
+"""Reruns ask the questions of a path again on a new branch, each after a complete answer.
 
-The steps are on disk, with their runs. Whether a rerun goes on by itself is in memory: after a restart a person decides.
+The steps are on disk with their runs. Whether a rerun continues by itself is only in memory, so a person decides after a
+restart.
 """
 
 import asyncio
@@ -40,29 +41,35 @@ from checkpoints.values.limits import MAX_READ_VALUES
 from checkpoints.values.sentence import sentence
 from checkpoints.values.text import shorten
 
-MAX_RERUN_QUESTIONS = 200  # of one rerun
-MAX_RERUN_MESSAGES = 5_000  # of a path, from its beginning, among which the questions are
+MAX_RERUN_QUESTIONS = 200
+# The questions are among this many messages from the beginning of a path.
+MAX_RERUN_MESSAGES = 5_000
 MAX_BRANCH_NAME_CHARS = 100
-_NOTES = (MoveMark, SummaryMark, ExcerptMark)  # messages in the user's role that nobody asked
+# Messages in the user's role that nobody asked.
+_NOTES = (MoveMark, SummaryMark, ExcerptMark)
 _log = logging.getLogger(__name__)
 
 
 class NotRerunError(StateError, ValueError):
-    """There is nothing to ask again. Nothing was changed. The text gives the reason."""
+    """There is nothing to ask again, and nothing was changed. The text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerunRequest:
-    """A person's choice: whose questions are asked again, from which one on, and with which settings."""
+    """A person's choice: the place of the questions, the first question, and the settings."""
 
-    place: str  # as a comparison names it
-    end_id: str | None  # the last message of the place
-    first_id: str | None = None  # the first question; None: the first of the place
-    settings: Mapping[str, str] = field(default_factory=dict)  # the model and the instructions
+    # As a comparison names the place.
+    place: str
+    # The last message of the place.
+    end_id: str | None
+    # None: the place's first question.
+    first_id: str | None = None
+    # The model and the instructions.
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def list_questions(store: Store, thread_id: str, end_id: str | None) -> list[Message]:
-    """Return the user's own questions on the path to a message. Notes in the user's role are none."""
+    """Return the user's own questions on the path to a message, without notes in the user's role."""
     limits = {"max_messages": MAX_RERUN_MESSAGES, "max_values": MAX_READ_VALUES}
     path = store.compare_paths(thread_id, end_id, None, **limits).left
     asked = (message for message in path if is_question(message, MAIN))
@@ -70,13 +77,13 @@ def list_questions(store: Store, thread_id: str, end_id: str | None) -> list[Mes
 
 
 def _copy_question(message: Message) -> NewMessage:
-    """Return the text and the files of a question, as a new message. Raises `DamagedMessageError`."""
+    """Return a question's text and files as a new message. Raises `DamagedMessageError`."""
     return replace_text(message, str(message.intact.langchain.text))
 
 
 @dataclass(slots=True, kw_only=True)
 class Reruns:
-    """Begins reruns, and asks each next question when a run of them is done."""
+    """Begins reruns, and asks the next question when a run is done."""
 
     store: Store
     runs: Runs
@@ -86,50 +93,51 @@ class Reruns:
     active_runs: ActiveRuns
     hub: RunHub
     blocking: BlockingPool
-    # By thread, the last step of the rerun that goes on by itself.
+    # Keys are threads, values the last steps of their reruns that continue by themselves.
     _active: dict[str, RerunStep] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
 
     async def begin(self, thread_id: str, request: RerunRequest, *, caller: Caller) -> Run:
         """Open a branch and ask the first question there. Raises `NotRerunError` and `InvalidSettingsError`."""
         begun = await self.blocking.run(self.runs.get_run, caller.request_id) if caller.request_id else None
-        if begun is not None and begun.thread_id == thread_id:  # repeated: the current position is on its branch by now
+        # The request is repeated, and its branch is the current position by now.
+        if begun is not None and begun.thread_id == thread_id:
             return begun
         prepared = await self.blocking.run(self._prepare_first, thread_id, request, caller)
         return await self._start(prepared)
 
     async def go_on(self, thread_id: str, *, caller: Caller) -> Run:
-        """Ask the next question of the rerun at the head, or again the last one, if its answer is not complete.
+        """Ask the next question of the rerun at the head, or repeat the last question if its answer is incomplete.
 
         Raises `NotRerunError`.
         """
         return await self._start(await self.blocking.run(self._prepare_next, thread_id, caller))
 
     def is_asking(self, run: Run | None) -> bool:
-        """Return whether the rerun of a latest run goes on by itself. An undo or a switch may have left its step."""
+        """Return whether the rerun of a latest run continues by itself. An undo or a switch may have left its step."""
         if run is None or run.rerun is None or run.state not in (RunState.RUNNING, RunState.WAITING, RunState.DONE):
             return False
         if run.worker != self.runs.worker_id:
             return continues_rerun(run) and (run.state is RunState.RUNNING or self.runs.is_driven(run))
         step = self._active.get(run.thread_id)
-        # The next run is on disk a moment before its step is here.
+        # The next run is on disk a moment before its step is in `_active`.
         return step is not None and run.rerun.rerun_id == step.rerun_id and run.rerun.number - step.number in (0, 1)
 
     def keep_on(self, run: Run) -> None:
-        """Ask the next question after a run of this process, if its row says so: another process began its turn."""
+        """Ask the next question after a run of this process if its row says so, since another process began its turn."""
         if continues_rerun(run) and run.worker == self.runs.worker_id:
             assert run.rerun is not None
             self._active[run.thread_id] = run.rerun
 
     def forget(self, thread_id: str) -> bool:
-        """Ask no further question of a thread here. Return whether that would have been."""
+        """Ask no further question of a thread here. Return whether the thread had an active rerun."""
         if self._active.pop(thread_id, None) is None:
             return False
         self.hub.publish(thread_id, RerunEnded())
         return True
 
     async def leave(self, thread_id: str) -> bool:
-        """Ask no further question by itself, at any process. The question that is being answered stays.
+        """Stop a rerun at all processes. The current question keeps its answer.
 
         A person has stopped, or wants to say something. Return whether there was such a rerun.
         """
@@ -140,14 +148,14 @@ class Reruns:
         return await self.blocking.run(self._mark_left, thread_id) or was_here
 
     async def give_way(self, error: RunActiveError) -> None:
-        """Let a message be next after the run that holds its thread. Raises `RerunActiveError` if that is of a rerun."""
+        """Let a message come next after the run that holds its thread. Raises `RerunActiveError` if a rerun has the run."""
         active = await self.blocking.run(self.runs.get_run, error.run_id)
         if active is not None and active.rerun is not None:
             await self.leave(active.thread_id)
             raise RerunActiveError(active.thread_id, active.id) from error
 
     def _mark_left(self, thread_id: str) -> bool:
-        """Note on its row that no question follows a thread's run: for the process that drives it, and one that takes it."""
+        """Note on the run's row that no question follows, for the process that drives the run or takes it."""
         try:
             latest = self.runs.get_latest_run(thread_id)
         except ThreadNotFoundError:
@@ -158,9 +166,9 @@ class Reruns:
         return True
 
     def consider(self, run: Run) -> None:
-        """Ask the next question after a run that is done."""
+        """Ask the next question after a finished run."""
         is_active = self._active.get(run.thread_id) == run.rerun
-        # Where this process ends, another one can answer the next question.
+        # If this process ends, another process can answer the next question.
         can_ask = not self.active_runs.closing.is_set() or self.starter.fleet is not None
         if run.rerun is not None and is_active and can_ask:
             task = asyncio.create_task(self._ask_next(run, run.rerun), name=f"next question after {run.id}")
@@ -168,7 +176,7 @@ class Reruns:
             task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Ask nothing more: the process is about to end."""
+        """Ask nothing more, because the process is about to end."""
         self._active.clear()
         for task in set(self._tasks):
             task.cancel()
@@ -177,7 +185,8 @@ class Reruns:
 
     async def _start(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)
-        if run.rerun is not None and run.state is RunState.RUNNING:  # else: the same request again, and it is over
+        # A repeated request returns a run that may be over.
+        if run.rerun is not None and run.state is RunState.RUNNING:
             self._active[run.thread_id] = run.rerun
         return run
 
@@ -187,8 +196,9 @@ class Reruns:
             rerun = await self.blocking.run(self.runs.get_rerun, step)
             if step.number < len(rerun.question_ids):
                 await self._start_next(ended, step)
+            # The rerun is complete, as the run's end shows.
             elif self._active.get(thread_id) == step:
-                del self._active[thread_id]  # it is complete, which the end of the run tells
+                del self._active[thread_id]
             return
         except StateError as error:
             _log.info("rerun %s asks no further question: %s", step.rerun_id, error)
@@ -200,21 +210,24 @@ class Reruns:
     async def _start_next(self, ended: Run, step: RerunStep) -> None:
         thread_id = ended.thread_id
         request = await self.blocking.run(self._prepare_next, thread_id, None)
-        async with self.active_runs.begin_lock:  # for which a stop waits
+        # A stop waits for this lock.
+        async with self.active_runs.begin_lock:
             if self._active.get(thread_id) != step or await self._was_left_elsewhere(ended):
                 self.forget(thread_id)
                 return
             run = await self.starter.start_locked(request)
-            is_left = self._active.get(thread_id) != step  # meanwhile: this question is the last one
+            # A person may have left the rerun meanwhile. This question is then the last.
+            is_left = self._active.get(thread_id) != step
             if not is_left and run.rerun is not None:
                 self._active[thread_id] = run.rerun
         if is_left or await self._was_left_elsewhere(ended):
             await self.leave(thread_id)
         version = (await self.blocking.run(self.store.get_thread, thread_id)).version
-        self.hub.publish(thread_id, HeadMoved(version))  # the pages show how far it is
+        # The pages show the rerun's progress.
+        self.hub.publish(thread_id, HeadMoved(version))
 
     async def _was_left_elsewhere(self, ended: Run) -> bool:
-        """Return whether another process has noted on the row of a run that no question follows."""
+        """Return whether another process has noted on the run's row that no question follows."""
         found = await self.blocking.run(self.runs.get_run, ended.id) if ended.job is not None else None
         return found is not None and not continues_rerun(found)
 
@@ -237,7 +250,7 @@ class Reruns:
         return RunRequest(thread_id, caller, _copy_question(chosen[0]), rerun=new)
 
     def _prepare_next(self, thread_id: str, caller: Caller | None) -> RunRequest:
-        """Return the request for the next question; without a caller, only for the head as it is now."""
+        """Return the request for the next question. Without a caller, it holds only for the current head."""
         with self.store.database.begin_read():
             caller = caller or Caller(expected_version=self.store.get_thread(thread_id).version)
             latest = self.runs.get_latest_run(thread_id)

@@ -1,4 +1,4 @@
-"""The ids of the run that the current code works for: a log that is read by programs has them in each record."""
+"""The ids of the run for which the current code works. Structured logs have them in each record."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ _ids: ContextVar[Mapping[str, str]] = ContextVar("run_ids", default=MappingProxy
 
 
 def read_run_ids() -> Mapping[str, str]:
-    """Return the ids of the thread and the run, if there is one."""
+    """Return the ids of the thread and the run, empty outside runs."""
     return _ids.get()
 
 
 @contextmanager
 def working_for(run: Run) -> Iterator[None]:
-    """Let the code of the block, and the tasks that it starts, work for a run."""
+    """Assign the block's code, and the tasks that it starts, to a run."""
     token = _ids.set({"thread": run.thread_id, "run": run.id})
     try:
         yield

@@ -1,4 +1,4 @@
-"""The runner: one server-side task a run, from the committed user message to rest. Pages only watch."""
+"""The runner: one server-side task for each run, from the committed user message to rest. Pages only watch."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Runner:
-    """Begins and stops runs."""
-
     store: Store
     catalog: ModelCatalog
     inputs: RunInputs
@@ -51,15 +49,16 @@ class Runner:
     watchdog: RunWatchdog
     blocking: BlockingPool
     followers: Sequence[RunFollower]
-    default_policy: Policy  # for threads without a setting of their own
+    # For threads without their own setting.
+    default_policy: Policy
     conclusions: ConclusionWriter
     user_graphs: UserGraphRuns | None
     candidates: CandidateDriver
-    worker: "RunWorker | None" = None  # this process, where several serve the database
+    # This process, where several serve the database.
+    worker: "RunWorker | None" = None
 
     @property
     def graphs(self) -> GraphOffer:
-        """Return the user graphs that a new conversation may begin with."""
         return self.user_graphs.offer if self.user_graphs else NO_GRAPHS
 
     async def send(
@@ -73,11 +72,12 @@ class Runner:
         models: Sequence[str] = (),
         inputs: Mapping[str, Any] | None = None,
     ) -> Run:
-        """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk.
+        """Commit the user's message, to a new thread if `thread_id` is None, and begin to answer it. On return it is on
+        disk.
 
         `chosen_settings` are for the new thread. Several `models` answer at once (see candidates). `inputs` are for a user
-        graph, beside the message.
-        Raises `InvalidSettingsError`, `MessageTooLongError` and `EmptyMessageError`, and `RerunActiveError`.
+        graph, beside the message. Raises `InvalidSettingsError`, `MessageTooLongError`, `EmptyMessageError`, and
+        `RerunActiveError`.
         """
         message = build_user_message(text, attachments, inputs)
         chosen = {"graph": self.graphs.default, **(chosen_settings or {})}
@@ -91,7 +91,7 @@ class Runner:
             raise
 
     async def edit(self, thread_id: str, message_id: str, text: str, *, caller: Caller) -> Run:
-        """Replace a user message with another text and answer that. The messages after it leave the path, undoably."""
+        """Replace the text of a user message and answer it. The messages after it leave the path; undo restores them."""
         edited = await self.blocking.run(self.store.get_message, thread_id, message_id)
         if edited.type != "human":
             raise NothingToAnswerError
@@ -103,21 +103,21 @@ class Runner:
     async def retry(self, thread_id: str, *, caller: Caller, message_id: str | None = None) -> Run:
         """Answer the last user message again, or the question of the answer `message_id`.
 
-        The earlier answer and all messages after it leave the path, undoably.
+        The earlier answer and all messages after it leave the path; undo restores them.
         """
         after = await self.blocking.run(self.inputs.find_question, thread_id, message_id)
         return await self._begin_run(RunRequest(thread_id, caller, after_id=after))
 
     async def continue_answer(self, thread_id: str, *, caller: Caller) -> Run:
-        """Continue a cut-off answer from where it stopped. Raises `NothingToAnswerError` where there is no message."""
+        """Continue a cut-off answer from where it stopped. Raises `NothingToAnswerError` if there is no message."""
         await self.blocking.run(self.inputs.require_message, thread_id)
         return await self._begin_run(RunRequest(thread_id, caller, continues_answer=True))
 
     async def decide(self, thread_id: str, decision: Decision, *, caller: Caller, allow_moves: bool = False) -> Run:
-        """Apply a person's decision about a waiting call. When no other call waits, the agent goes on.
+        """Apply a person's decision about a waiting call. When no other call waits, the agent continues.
 
-        `allow_moves` lets the agent move through time in this conversation from now on without a decision.
-        Raises `NothingToDecideError` when the call was decided about already, or the conversation went on without it.
+        `allow_moves` lets the agent move through time in this conversation without further decisions. Raises
+        `NothingToDecideError` if the call has a decision already, or the conversation continued without it.
         """
         check_decision(decision)
         return await self._begin_run(RunRequest(thread_id, caller, decision=decision, allow_moves=allow_moves))
@@ -125,11 +125,11 @@ class Runner:
     async def resume(
         self, thread_id: str, answers: Mapping[str, Any], *, caller: Caller, seen: Mapping[str, str] | None = None
     ) -> Run:
-        """Pass a person's answers to a user graph that waits, by the ids of its questions, and let it go on.
+        """Pass a person's answers to a waiting user graph, by the ids of its questions, and let it continue.
 
-        Without any, a graph that stops before a node goes on. `seen` are the keys of the questions that the person saw, by
-        id: another question of the same id does not get their answer. Raises `NothingToDecideError`, and an error with a
-        sentence where the node that asked is gone: LangGraph would drop the answer.
+        A graph that stops before a node continues without answers. `seen` maps ids of questions to the keys that the person
+        saw: a later question with the same id does not get the answer. Raises `NothingToDecideError`, and an error with a
+        sentence if the asking node is gone, since LangGraph would drop the answer.
         """
         check_answers(answers)
         waiting = {each.id: each.key for each in await self.blocking.run(self.list_questions, thread_id)}
@@ -141,33 +141,33 @@ class Runner:
         return await self._begin_run(RunRequest(thread_id, caller, answers=answers))
 
     def read_rest(self, thread_id: str, *, with_drafts: bool = False) -> GraphRest:
-        """Return what a user graph waits for where its conversation stands. Blocks.
+        """Return what a user graph waits for at its conversation's head. Blocks.
 
-        `with_drafts`: also what its subgraphs have written.
+        `with_drafts` adds what its subgraphs have written.
         """
         return self.user_graphs.read_rest(thread_id, with_drafts=with_drafts) if self.user_graphs else GraphRest()
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
-        """Return the questions of a user graph that wait where its conversation stands. Blocks."""
+        """Return the questions of a user graph that wait at its conversation's head. Blocks."""
         return self.read_rest(thread_id).questions
 
     def list_move_calls(self, thread_id: str) -> list[str]:
-        """Return the ids of the calls of a user graph whose moves through time wait for a person. Blocks."""
+        """Return the ids of a user graph's calls whose moves through time wait for a person. Blocks."""
         return self.read_rest(thread_id).move_ids
 
     def find_form(self, graph: str) -> InputForm | None:
-        """Return the inputs of a user graph beside messages; None without any, or where they are not known."""
+        """Return a user graph's inputs beside messages, or None if it has none or they are unknown."""
         return self.user_graphs.find_form(graph) if self.user_graphs and graph else None
 
     def list_channels(self, graph: str) -> Collection[str] | None:
-        """Return the names of a user graph's channels; None where they are not known."""
+        """Return a user graph's channel names, or None if they are unknown."""
         return self.user_graphs.list_channels(graph) if self.user_graphs and graph else None
 
     async def compact(self, thread_id: str | None, scope: SummaryScope, *, caller: Caller) -> Run:
         """Begin to replace a part of the conversation with a summary (see compaction).
 
-        Until the summary is complete nothing changes, and it is undone like any change.
-        Raises `NotCompactedError` where there is nothing to gain.
+        Nothing changes until the summary is complete, and it can be undone. Raises `NotCompactedError` if there is nothing
+        to gain.
         """
         if thread_id is None:
             raise NotCompactedError(NOTHING_YET_TEXT)
@@ -185,24 +185,25 @@ class Runner:
                 raise
 
     async def stop(self, thread_id: str, max_seconds: float | None = None) -> bool:
-        """Stop the thread's run and wait until it has released the thread; return whether there was one.
+        """Stop the thread's run and wait until it has released the thread. Return whether there was a run.
 
-        Messages on disk stay. Work that does not stop soon is abandoned: it goes on for a while, and can change nothing.
-        It waits no longer than `max_seconds`, or until the database has refused the end: that is written later.
+        Messages on disk stay. Work that does not stop soon is abandoned: it continues for a while, and can change nothing.
+        The wait ends after `max_seconds`, or when the database has refused the end, which is then written later.
         """
         if await self._belongs_to_another(thread_id):
             return False
         self._forget_rerun(thread_id)
-        stopping_id = None  # of a run that another process may drive
+        # The id of a run that another process may drive.
+        stopping_id = None
         if self.worker is not None and thread_id not in self.active_runs.by_thread:
             await self.reruns.leave(thread_id)
             stopping_id = await self.worker.request_stop(thread_id)
-        # Without the lock: another run may begin, and wait for the database.
+        # The lock is not needed, and another run may hold it while it waits for the database.
         active = self.active_runs.by_thread.get(thread_id)
         if active is None:
             async with self.active_runs.begin_lock:
                 active = self.active_runs.by_thread.get(thread_id)
-                # A database that failed may have left a run without its end: it would hold the thread for ever.
+                # A database failure may have left a run without its end, and the run would hold the thread for ever.
                 if active is None and await self.watchdog.interrupt_orphan(thread_id):
                     return True
         if active is not None:
@@ -212,12 +213,12 @@ class Runner:
         return active is not None or stopping_id is not None
 
     async def leave_rerun(self, thread_id: str) -> None:
-        """Let the answer that is being written be the last one of its rerun: a person wants to say something after it."""
+        """Let the current answer be the last of its rerun, since a person wants to say something after it."""
         if not await self._belongs_to_another(thread_id):
             await self.reruns.leave(thread_id)
 
     async def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
-        """Stop one of several models that answer; the others go on. Nothing happens if its answer has ended."""
+        """Stop one of several answering models. The others continue. Nothing happens if its answer has ended."""
         if await self._belongs_to_another(thread_id):
             return
         active = self.active_runs.by_thread.get(thread_id)
@@ -227,16 +228,16 @@ class Runner:
             self.worker.stop_candidate(thread_id, run_id, number)
 
     async def retry_candidate(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> None:
-        """Let one of several models answer the question once more. The other answers stay, and those in progress go on.
+        """Let one of several models answer the question again. The other answers stay, and running answers continue.
 
-        Raises `NothingToRetryError`, and `ThreadNotFoundError`.
+        Raises `NothingToRetryError` and `ThreadNotFoundError`.
         """
         if await self._belongs_to_another(thread_id):
             raise ThreadNotFoundError(thread_id)
         if await self.candidates.retry(thread_id, key, caller=caller):
             return
         active = self.active_runs.by_thread.get(thread_id)
-        if active is not None and active.recorder.run.id == key.run_id:  # it is about to end
+        if active is not None and active.recorder.run.id == key.run_id:
             await asyncio.wait({active.end, active.tried}, return_when=asyncio.FIRST_COMPLETED)
         try:
             await self._begin_run(RunRequest(thread_id, caller, candidate=key))
@@ -246,16 +247,16 @@ class Runner:
             await self.worker.retry_candidate(thread_id, key, caller)
 
     def open(self) -> None:
-        """Begin to act on the work of other processes. Needs the event loop; nothing, where this is the only one."""
+        """Begin to act on the work of other processes, if there are any. Needs the event loop."""
         if self.worker is not None:
             self.worker.start()
 
     async def release_orphans(self) -> None:
-        """Release the threads whose run no task drives: the database did not take its end."""
+        """Release threads with a run that no task drives, because the database refused its end."""
         await self.watchdog.release_orphans()
 
     async def close(self) -> None:
-        """Interrupt all runs: the process is about to end."""
+        """Interrupt all runs, because the process is about to end."""
         self.active_runs.closing.set()
         if self.worker is not None:
             await self.worker.hand_over()
@@ -263,9 +264,10 @@ class Runner:
         active = dict(self.active_runs.by_thread)
         for thread_id in active:
             self.reruns.forget(thread_id)
-        # These runs, not those of their conversations: by now another process may drive the next one.
+        # Other processes may drive the next runs of these conversations by now, so only these runs are interrupted.
         await asyncio.gather(*(each.interrupt() for each in active.values()))
-        if active:  # the last try to write each end
+        if active:
+            # This is the last attempt to write each end.
             await asyncio.wait({each.end for each in active.values()})
         for follower in self.followers:
             await follower.close()
@@ -275,9 +277,9 @@ class Runner:
             await self.worker.close()
 
     async def _belongs_to_another(self, thread_id: str) -> bool:
-        """Return whether a thread is closed to who acts: the runs in memory are of all. For one owner, nothing is asked.
+        """Return whether a thread is closed to the person who acts. Runs in memory belong to all owners.
 
-        Raises `ReadOnlyError`.
+        A single owner needs no check. Raises `ReadOnlyError`.
         """
         require_writer()
         separates = self.store.database.separates_owners
@@ -285,7 +287,8 @@ class Runner:
 
     async def _begin_run(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)
-        if request.is_decision:  # a part of the same turn, which another process may have begun
+        # The decision belongs to the same turn, which another process may have begun.
+        if request.is_decision:
             self.reruns.keep_on(run)
         elif request.thread_id is not None:
             self._forget_rerun(request.thread_id)

@@ -1,5 +1,3 @@
-"""Starting runs: every run begins here."""
-
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,7 +8,8 @@ from agent.run.blocking import BlockingPool
 from agent.run.watchdog import RunWatchdog
 from checkpoints import Run, RunActiveError, RunState
 
-MAX_REMEMBERED_RUNS = 1_000  # runs that are over: the same request comes again within seconds
+# The number of ended runs to remember. A repeated request comes within seconds.
+MAX_REMEMBERED_RUNS = 1_000
 
 
 class Fleet(Protocol):
@@ -22,15 +21,15 @@ class Fleet(Protocol):
 
     @property
     def waiting_run_count(self) -> int:
-        """Return how many runs of all processes wait for a worker, as far as this one knows."""
+        """Return how many runs wait for a worker, as far as this process knows."""
         ...
 
     async def check_queue(self) -> None:
-        """Raise `QueueFullError` where too many runs wait for a worker."""
+        """Raise `QueueFullError` if too many runs wait for a worker."""
         ...
 
     def leave_rerun(self, thread_id: str) -> None:
-        """Ask the process that asks the questions of a rerun to ask no more."""
+        """Ask the process that drives a rerun to ask no further question."""
         ...
 
 
@@ -42,8 +41,9 @@ class RunStarter:
     active_runs: ActiveRuns
     watchdog: RunWatchdog
     blocking: BlockingPool
-    fleet: "Fleet | None" = None  # the other processes that drive runs, where there may be some
-    # A repeated request must not drive its run again. In the order of their starts.
+    # The other processes that drive runs, if there are any.
+    fleet: "Fleet | None" = None
+    # A repeated request must not drive its run again. The ids are in the order of their starts.
     started_run_ids: dict[str, None] = field(init=False, default_factory=dict)
 
     async def start(self, request: RunRequest) -> Run:
@@ -52,8 +52,9 @@ class RunStarter:
             return await self.start_locked(request)
 
     async def start_locked(self, request: RunRequest) -> Run:
-        """Begin a run as `start`, for who has the begin lock."""
-        self.watchdog.ensure_watching()  # before: a failure from here on may leave a run that no task drives
+        """Begin a run as `start` does. The caller holds the begin lock."""
+        # Watch first, since a failure from here on may leave a run that no task drives.
+        self.watchdog.ensure_watching()
         try:
             prepared = await self._prepare(request)
         except RunActiveError:
@@ -63,11 +64,12 @@ class RunStarter:
                 if active.tried.done():
                     raise EndDelayedError(request.thread_id, active.recorder.run.id) from None
                 raise
-            # It began, and then the database failed. That of a process that died goes on at another one.
+            # The run began, and then the database failed. If its process died, another process continues the run.
             await self.watchdog.interrupt_orphan(request.thread_id, only_own=True)
             prepared = await self._prepare(request)
         run = prepared.run
-        if run.state is RunState.RUNNING and self._needs_start(request, run):  # else: the same request again
+        # A repeated request returns a run that may be over.
+        if run.state is RunState.RUNNING and self._needs_start(request, run):
             self._remember_start(run)
             self.active_runs.start(prepared)
         if run.state is RunState.RUNNING and run.worker is None and self.fleet is not None:
@@ -75,16 +77,17 @@ class RunStarter:
         return run
 
     def _needs_start(self, request: RunRequest, run: Run) -> bool:
-        """Return whether no task drives a run yet. One that tries a candidate again is started a second time."""
+        """Return whether no task drives a run yet. A run that retries a candidate starts a second time."""
+        # Another process has handled the same request.
         if run.worker != self.preparer.runs.worker_id:
-            return False  # the same request was here before at another process
+            return False
         if request.candidate is None:
             return run.id not in self.started_run_ids
         active = self.active_runs.by_thread.get(run.thread_id)
         return active is None or active.recorder.run.id != run.id
 
     def _remember_start(self, run: Run) -> None:
-        """Remember that a run was started, and forget the oldest ones that are over."""
+        """Remember that a run was started. Forget the oldest runs that are over."""
         active_ids = {active.recorder.run.id for active in self.active_runs.by_thread.values()}
         ended_ids = [run_id for run_id in self.started_run_ids if run_id not in active_ids]
         for run_id in ended_ids[: max(0, len(ended_ids) - MAX_REMEMBERED_RUNS + 1)]:
@@ -94,6 +97,7 @@ class RunStarter:
     async def _prepare(self, request: RunRequest) -> PreparedRun:
         is_repeated = request.caller.request_id in self.started_run_ids
         waits = self.fleet is not None and (not self.active_runs.has_room or self.fleet.waiting_run_count > 0)
-        if waits and self.fleet is not None:  # also behind those that have waited longer
+        # Runs that have waited longer come first.
+        if waits and self.fleet is not None:
             await self.fleet.check_queue()
         return await self.blocking.run(self.preparer.prepare, request, is_repeated=is_repeated, waits=waits)

@@ -1,4 +1,4 @@
-"""Taking runs: one that waits for a worker is begun here, one whose worker died goes on here where that is safe."""
+"""Takes runs: begins a run that waits for a worker, and continues a dead worker's run if that is safe."""
 
 import logging
 from collections.abc import Sequence
@@ -32,24 +32,24 @@ from checkpoints.people.members import Members
 from checkpoints.values.model import ThreadRole
 
 NO_TEXT = Draft()
-MAX_DEATHS = 5  # of processes that drove a run: one that ends each of them must not end all
+# How many processes may die while they drive a run. A fatal run must not end all processes.
+MAX_DEATHS = 5
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _TakenRun:
-    """A run of this process now: prepared to go on, or in the state that it is to end with."""
+    """A run that this process now holds: prepared to continue, or with the state in which it is to end."""
 
     run: Run
-    events: Sequence[Event] = ()  # to be published
+    # Events to publish.
+    events: Sequence[Event] = ()
     prepared: PreparedRun | None = None
     end: RunState = RunState.INTERRUPTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTaker:
-    """Takes runs of other processes."""
-
     store: Store
     runs: Runs
     inputs: RunInputs
@@ -62,17 +62,19 @@ class RunTaker:
     blocking: BlockingPool
 
     async def take(self, run_id: str, thread_id: str) -> None:
-        """Drive a run here, or end it where it cannot go on by itself. Needs the begin lock."""
+        """Drive a run here, or end it if it cannot continue by itself. Needs the begin lock."""
         person, may_go_on = await self.blocking.run(self._find_actor, run_id, thread_id)
         with act_for(person):
-            self.watchdog.ensure_watching()  # before: a failure from here on leaves a run that no task drives
+            # Watch first, since a failure from here on leaves a run that no task drives.
+            self.watchdog.ensure_watching()
             taken = await self.blocking.run(self._take, run_id, may_go_on)
             if taken is None:
                 return
             if taken.prepared is not None:
                 self.reruns.keep_on(taken.run)
                 self.active_runs.start(taken.prepared)
-            for event in taken.events:  # after the start of the attempt, which begins with no text
+            # The attempt starts without text, so these events follow its start.
+            for event in taken.events:
                 self.wire.publish(thread_id, event)
             if taken.prepared is not None:
                 return
@@ -82,7 +84,7 @@ class RunTaker:
                 await self.watchdog.interrupt_orphan(thread_id)
 
     def _find_actor(self, run_id: str, thread_id: str) -> tuple[str, bool]:
-        """Return the person for whom a run acts, and whether they may still change the conversation; else its owner."""
+        """Return the person for whom a run acts and True, or the owner and False if that person may no longer write."""
         owner, run = self.store.get_thread(thread_id).owner, self.runs.get_run(run_id)
         person = run.person if run and run.person else owner
         with act_for(person):
@@ -95,7 +97,8 @@ class RunTaker:
             return None
         if not may_go_on:
             return _TakenRun(run)
-        if before.worker is not None:  # it was not given back
+        # A run with a worker was not given back.
+        if before.worker is not None:
             run = self._count_death(run)
         if run.attempt == 1:
             return _TakenRun(run, prepared=self._prepare(run, RunJob.parse(run.job or "")))
@@ -114,20 +117,20 @@ class RunTaker:
         return _TakenRun(run, kept, self._prepare(run, job))
 
     def _can_go_on(self, run: Run, job: RunJob) -> bool:
-        """Return whether a run goes on by itself: no tool may have been at work, whose effect nobody knows."""
+        """Return whether a run continues by itself. It does not if a tool with unknown effect may have been at work."""
         if job.deaths > MAX_DEATHS or self.inputs.load_settings(run).graph:
             return False
         return job.scope is not None or bool(run.candidates) or not self._has_open_calls(run)
 
     def _count_death(self, run: Run) -> Run:
-        """Count that a process died which drove a run. Those that give it back, as in a deployment, do not count."""
+        """Count the death of a process that drove the run. Runs that are given back, as in a deployment, do not count."""
         job = RunJob.parse(run.job or "")
         written = replace(job, deaths=job.deaths + 1).write()
         self.runs.change_job(run, written)
         return replace(run, job=written)
 
     def _settle_candidates(self, run: Run) -> None:
-        """End the answers of several models that were complete, and those in a tool. The others go on."""
+        """End candidates whose answers were complete or in a tool. The others continue."""
         for each in self.runs.list_candidates(run.id) if run.candidates else ():
             written = self.inputs.load_candidate_answer(each, run)
             if each.state is not RunState.RUNNING or not written:

@@ -1,4 +1,4 @@
-"""Building the time travel of a run, for the built-in agent and for user graphs alike."""
+"""Builds the time travel of a run, for the built-in agent and for user graphs."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -14,20 +14,20 @@ from checkpoints import Run, Runs, Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeTravelBuilder:
-    """The parts that the moves of every run use."""
-
     store: Store
     runs: Runs
     inputs: RunInputs
     announcer: MoveAnnouncer
-    default_policy: Policy  # for threads without a setting of their own
-    numbers: NumberStyle  # of messages, as the models see them
+    # For threads without their own setting.
+    default_policy: Policy
+    # How models see the numbers of messages.
+    numbers: NumberStyle
 
     def find_policy(self, settings: ThreadSettings) -> Policy:
         return settings.resolve_policy(self.default_policy)
 
     def build(self, run: Run, policy: Policy) -> TimeTravelExecutor | None:
-        """Return the executor of a run's moves; None where they are switched off."""
+        """Return the executor of a run's moves, or None if moves are switched off."""
         if policy == "off":
             return None
         return TimeTravelExecutor(

@@ -1,4 +1,4 @@
-"""Titles: after the first answer of a conversation a model is asked for a title, which replaces the first message's text.
+"""Titles: after a conversation's first answer, a model suggests a title that replaces the first message's text.
 
 A person's title always wins.
 """
@@ -20,12 +20,18 @@ from checkpoints import MAIN, UNTITLED, Message, MessageStatus, NewMessage, Run
 from checkpoints.values.text import find_plain_line, shorten, shorten_line
 
 MAX_TITLE_CHARS = 60
-MAX_TITLE_SECONDS = 30.0  # for one title: nothing waits for it
-MAX_TITLE_TOKENS = 2_000  # of the answer, with the thoughts of a model that reasons first
-MAX_TITLED_MESSAGES = 40  # messages from the end of the path, among which the first turn is
-MAX_TITLED_MESSAGE_CHARS = 2_000  # of the question and of the answer
-MAX_TITLE_ANSWER_CHARS = 20_000  # with thoughts
-MAX_CONSIDERED_THREADS = 1_000  # remembered, so that no later answer is looked up
+# Nothing waits for a title.
+MAX_TITLE_SECONDS = 30.0
+# The answer, including a reasoning model's thoughts.
+MAX_TITLE_TOKENS = 2_000
+# The first turn must be among this many messages from the end of the path.
+MAX_TITLED_MESSAGES = 40
+# The question and the answer may each have this length.
+MAX_TITLED_MESSAGE_CHARS = 2_000
+# Includes thoughts.
+MAX_TITLE_ANSWER_CHARS = 20_000
+# Remembered, so that later answers need no lookup.
+MAX_CONSIDERED_THREADS = 1_000
 _PAIRS = ('""', "''", "``", "´´", "__", "“”", "„“", "„”", "„‟", "‘’", "‚‘", "‚’", "«»", "»«", "‹›", "›‹", "「」", "『』")
 _COMMAND_SIGN = re.compile(r"\A/(?=[A-Za-z]+(?:\s|\Z))")
 _LABEL = re.compile(r"\A\W*title\W*:\s*", re.IGNORECASE)
@@ -42,8 +48,6 @@ _KIND = FollowUpKind(
 
 @dataclass(frozen=True, slots=True)
 class _TitleRequest:
-    """The beginning of a conversation as a question, and the model to ask."""
-
     question: str
     model: ChosenModel
 
@@ -51,17 +55,18 @@ class _TitleRequest:
 class TitleWriter:
     """Asks for the title of each conversation once, after its first answer.
 
-    It asks the conversation's own model, or the model that the operator names (`spec`).
+    It asks the conversation's own model, or the operator's model (`spec`).
     """
 
     def __init__(self, parts: FollowUpParts, spec: str | None = None, max_seconds: float = MAX_TITLE_SECONDS) -> None:
         self._parts = parts
         self._spec = spec
         self._follow_up = FollowUp(_KIND, parts.tracer, max_seconds)
-        self._considered: dict[str, None] = {}  # threads, the last ones last: their first answer has come
+        # Threads that have their first answer, the latest last.
+        self._considered: dict[str, None] = {}
 
     def consider(self, run: Run) -> None:
-        """Give the run's conversation a title, in the background, if this was its first answer."""
+        """Give the run's conversation a title in the background, if this was its first answer."""
         if run.compacts or run.thread_id in self._considered:
             return
         self._considered[run.thread_id] = None
@@ -86,7 +91,7 @@ class TitleWriter:
             parts.hub.publish(run.thread_id, HeadMoved(receipt.version))
 
     def _load_request(self, run: Run) -> _TitleRequest | None:
-        """Load the first turn; None where the conversation has another title, or was answered before."""
+        """Load the first turn. Return None if the conversation has another title, or was answered before."""
         store, runs = self._parts.store, self._parts.runs
         with store.database.begin_read():
             if runs.has_answered_before(run) or not runs.is_titled_by_question(run.thread_id):
@@ -104,7 +109,9 @@ class TitleWriter:
 
 
 def build_title_question(path: Sequence[Message]) -> str:
-    """Build the question: the first message and the last answer as JSON between two tags; empty without both."""
+    """Build the question from the first message and the last answer, as JSON between two tags; empty if either is
+    missing.
+    """
     asked = next((each for each in path if each.type == "human" and not each.is_by_graph), None)
     answers = [each for each in path if each.type == "ai" and each.status is MessageStatus.DONE and each.langchain.text]
     if asked is None or not answers:
@@ -114,25 +121,25 @@ def build_title_question(path: Sequence[Message]) -> str:
 
 
 def make_title(message: NewMessage) -> str:
-    """Return the title that a first message gives: its first line or the name of its first file, without Markdown."""
+    """Return the title that a first message gives: its first line or its first file's name, without Markdown."""
     content = message.body["data"]["content"]
     text = content if isinstance(content, str) else content[0].get("text") or content[0]["name"]
     return shorten(_find_title(text) or shorten_line(text, MAX_TITLE_CHARS) or UNTITLED, MAX_TITLE_CHARS)
 
 
 def _find_title(text: str) -> str:
-    """Return the first line without Markdown, TeX and the sign of a command of the page: `/tag work` is “tag work”."""
+    """Return the first line without Markdown, TeX and the page's command sign: `/tag work` becomes “tag work”."""
     return _COMMAND_SIGN.sub("", find_plain_line(text))
 
 
 def clean_title(text: str) -> str:
-    """Return the first line of an answer as a title: without Markdown, quotes and a full stop, in `MAX_TITLE_CHARS`."""
+    """Return an answer's first line as a title of `MAX_TITLE_CHARS`, without Markdown, quotes and a full stop."""
     line = _strip_quotes(clean_line(_LABEL.sub("", _find_title(text)), 10 * MAX_TITLE_CHARS))
     return shorten(_strip_quotes(line.removesuffix(".")), MAX_TITLE_CHARS)
 
 
 def _strip_quotes(line: str) -> str:
-    """Return a line without the quotation marks around the whole of it: one that closes a part of it stays."""
+    """Strip quotation marks around the whole line. A mark that closes a part of it stays."""
     line = line.strip("*# ")
     for pair in _PAIRS:
         inner = line.strip(pair)

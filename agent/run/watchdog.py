@@ -1,4 +1,4 @@
-"""The watchdog: it releases threads whose run is active on disk although no task drives it."""
+"""The watchdog releases threads whose run is active on disk although no task drives it."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 class RunWatchdog:
-    """Watches while runs are active. Orphans are left when the database does not take a run's end, or its task is lost."""
+    """Watches while runs are active. A run is orphaned if the database refuses its end, or its task is lost."""
 
     def __init__(
         self, *, runs: Runs, wire: Wire, active_runs: ActiveRuns, blocking: BlockingPool, check_seconds: float
@@ -27,7 +27,6 @@ class RunWatchdog:
         self._task: asyncio.Task[None] | None = None
 
     def ensure_watching(self) -> None:
-        """Start to watch, unless it does already."""
         if self._task is None:
             self._task = asyncio.create_task(self._watch_runs(), name="watch over runs")
 
@@ -37,7 +36,7 @@ class RunWatchdog:
             await asyncio.wait({self._task})
 
     async def release_orphans(self) -> None:
-        """Release the threads of all owners whose run no task drives: the database did not take its end."""
+        """Release the threads of all owners with a run that no task drives, because the database refused its end."""
         with act_for(EVERYBODY):
             await self._release_orphans()
 
@@ -45,34 +44,39 @@ class RunWatchdog:
         async with self._active_runs.begin_lock:
             running = await self._blocking.run(self._runs.list_running_threads)
             for thread_id in running - self._active_runs.by_thread.keys():
-                # Those of dead processes are left to the heartbeats: after an outage of the database, all seem dead.
+                # Heartbeats handle runs of dead processes: after an outage of the database, all processes seem dead.
                 await self.interrupt_orphan(thread_id, only_own=True)
 
     async def interrupt_orphan(self, thread_id: str, *, only_own: bool = False) -> bool:
-        """End a thread's run that no task drives, and publish that; return whether there was one. Needs the begin lock.
+        """End a thread's run that no task drives, and publish the end. Return whether there was a run. Needs the begin
+        lock.
 
-        With `only_own`, those of dead processes stay, where there are several.
+        With `only_own`, runs of dead processes stay, if there are several processes.
         """
-        if thread_id in self._active_runs.by_thread:  # another run has begun since somebody looked
+        # Another run may have begun since somebody looked.
+        if thread_id in self._active_runs.by_thread:
             return False
         orphans = await self._blocking.run(self._runs.interrupt_orphans, thread_id, only_own=only_own)
         for run in orphans:
             state = RunState.STOPPED if run.stop_wanted else RunState.INTERRUPTED
             _log.warning("run %s was %s: it was at work on disk, and nobody drove it", run.id, state.value)
             version = 0
-            try:  # the run has ended: this reads the version
+            # The run has ended, so this only reads the version.
+            try:
                 version = await self._blocking.run(self._runs.end_run, run, state)
-            finally:  # followers must not wait for ever
+            finally:
+                # Followers must not wait for ever.
                 self._wire.publish(thread_id, RunFinished(run.id, state, version))
         return bool(orphans)
 
     async def _watch_runs(self) -> None:
-        """Release orphans every few seconds, until nothing runs any more."""
+        """Release orphans every few seconds, until nothing runs."""
         attempts = Attempts(_log)
         while True:
             await asyncio.sleep(self._check_seconds)
+            # The database may be well again the next time.
             if not await attempts.do(self.release_orphans(), "whether all runs are driven could not be seen"):
-                continue  # the database may be well again the next time
+                continue
             if not self._active_runs.by_thread and not self._active_runs.begin_lock.locked():
                 self._task = None
                 return

@@ -1,6 +1,6 @@
 """The wire between the processes of one Waymark: events of runs, and small commands.
 
-Rows are truth: a poll finds events there that arrived nowhere.
+The database rows are the truth. A poll finds lost events there.
 """
 
 from collections.abc import Callable
@@ -9,29 +9,29 @@ from typing import Protocol
 from agent.events import Event
 from agent.run.hub import RunHub
 
-# A command's name, the thread and the run. Called in the event loop; must neither wait nor raise.
+# The arguments are a command's name, the thread and the run. It runs in the event loop and must neither wait nor raise.
 CommandCallback = Callable[[str, str, str], None]
 
 
 class Wire(Protocol):
     def publish(self, thread_id: str, event: Event) -> None:
-        """Bring an event of a run that this process drives to the hub of every process, this one's at once."""
+        """Deliver an event of a run of this process to the hubs of all processes, to this hub at once."""
 
     def send(self, command: str, thread_id: str, run_id: str) -> None:
-        """Send a command ("stop", "run_waiting", …) to the other processes; it may come back to this one, or get lost."""
+        """Send a command ("stop", "run_waiting", …) to the other processes. It may come back here, or get lost."""
 
     def on_command(self, callback: CommandCallback) -> None:
-        """Call `callback` for every command that arrives from now on."""
+        """Call `callback` for every later command."""
 
 
 class LocalWire:
-    """The wire of a process that is alone: its hub."""
+    """The wire of a single process: its hub."""
 
     def __init__(self, hub: RunHub) -> None:
         self.publish = hub.publish
 
     def send(self, command: str, thread_id: str, run_id: str) -> None:
-        """Do nothing: there is no other process."""
+        """Do nothing, since there is no other process."""
 
     def on_command(self, callback: CommandCallback) -> None:
-        """Do nothing: no command arrives."""
+        """Do nothing, since no command arrives."""

@@ -1,4 +1,4 @@
-"""This process among those that serve one PostgreSQL: it beats, and acts on the runs' rows."""
+"""This process among the processes that serve one PostgreSQL. It sends heartbeats, and acts on the rows of runs."""
 
 import asyncio
 import logging
@@ -36,27 +36,27 @@ from checkpoints.workers import Workers
 T = TypeVar("T")
 
 BEAT_SECONDS = 1.0
-MAX_TAKEN = 10  # runs that wait, between two heartbeats: a heartbeat sees the rest
-POLL_SECONDS = 0.1  # until a run that another process drives has stopped
-# Commands.
+# The number of waiting runs to take between two heartbeats. The next heartbeat sees the rest.
+MAX_TAKEN = 10
+POLL_SECONDS = 0.1
 STOP, STOP_CANDIDATE, RETRY_CANDIDATE = "stop", "stop_candidate:", "retry_candidate"
 LEAVE_RERUN, RUN_WAITING = "leave_rerun", "run_waiting"
-MAX_CONFIRM_SECONDS = 10.0  # that a tool waits for a heartbeat
-HANDOVER_SECONDS = 10.0  # for an answer to end, before another process goes on with it
+# How long a tool waits for a heartbeat, and an answer for its end before another process continues it.
+MAX_CONFIRM_SECONDS = 10.0
+HANDOVER_SECONDS = 10.0
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """The rows of a heartbeat that this process has to look at, or to wait for."""
-
-    missing: Sequence[ActiveRun]  # runs of this process that are not among its rows any more
-    free: Sequence[DrivenRun]  # of no live process
+    # Runs that this process has lost from its rows, and rows without a live process.
+    missing: Sequence[ActiveRun]
+    free: Sequence[DrivenRun]
 
 
 @dataclass(slots=True, kw_only=True)
 class RunWorker:
-    """Stops runs as other processes ask, lets go of runs they took, and takes runs that wait or that a dead one left."""
+    """Stops runs for other processes, lets go of runs that they took, and takes waiting runs and runs of dead workers."""
 
     workers: Workers
     runs: Runs
@@ -67,20 +67,20 @@ class RunWorker:
     candidates: CandidateDriver
     taker: RunTaker
     blocking: BlockingPool
-    shutdown_seconds: float  # that the tools and the graphs at work have to end
-    waiting_run_count: int = field(init=False, default=0)  # of all processes, as of the last heartbeat
-    live_count: int = field(init=False, default=1)  # processes, as of the last heartbeat
+    # How long tools and graphs at work may take to end. The counts are of all processes, as of the last heartbeat.
+    shutdown_seconds: float
+    waiting_run_count: int = field(init=False, default=0)
+    live_count: int = field(init=False, default=1)
     _beating: Sequence[asyncio.Task[None]] = field(init=False, default=())
     _is_closed: bool = field(init=False, default=False)
     _next_beat: asyncio.Event = field(init=False, default_factory=asyncio.Event)
-    _found: _Findings | None = field(init=False, default=None)  # of the last heartbeat, until they are acted on
+    _found: _Findings | None = field(init=False, default=None)
     _takeovers: Attempts = field(init=False, default_factory=lambda: Attempts(_log))
     _tasks: set[asyncio.Task[object]] = field(init=False, default_factory=set)
-    # A thread of its own: a heartbeat waits for nothing else.
+    # A separate thread, so that a heartbeat waits for nothing else.
     _pool: ThreadPoolExecutor = field(init=False, default_factory=lambda: ThreadPoolExecutor(1, "heartbeat"))
 
     def start(self) -> None:
-        """Begin to beat. Needs the event loop."""
         self.wire.on_command(self._on_command)
         self.active_runs.on_end = self._use_room
         with act_for(EVERYBODY):
@@ -88,7 +88,7 @@ class RunWorker:
             self._beating = beats, asyncio.create_task(self._act_repeatedly(), name="takeovers")
 
     async def close(self) -> None:
-        """Beat no more. Runs that this process still drives are free for the others."""
+        """Stop the heartbeats. Other processes may take the runs that this process still drives."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -96,12 +96,15 @@ class RunWorker:
             task.cancel()
         if self._beating:
             await asyncio.wait({*self._beating, *self._tasks})
-        with suppress(Exception):  # the database is gone: the others see it soon
+        # Without the database, the other processes see the missing heartbeat soon.
+        with suppress(Exception):
             await self._run_apart(self.workers.leave)
         self._pool.shutdown()
 
     async def confirm_hold(self) -> bool:
-        """Return whether no other process may have taken a run of this one. After an outage, the next heartbeat tells."""
+        """Return whether no other process can have taken a run of this process. After an outage, wait for the next
+        heartbeat.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(MAX_CONFIRM_SECONDS):
                 while not self.workers.is_trusted():
@@ -109,23 +112,22 @@ class RunWorker:
         return self.workers.is_trusted()
 
     def announce_waiting(self, run: Run) -> None:
-        """Tell all processes that a run waits for a worker."""
         self.wire.send(RUN_WAITING, run.thread_id, run.id)
         self._take_waiting()
 
     async def check_queue(self) -> None:
-        """Raise `QueueFullError` where too many runs wait for a worker."""
         if await self._run_apart(self.workers.count_waiting) >= self.workers.max_waiting:
             raise QueueFullError
 
     async def hand_over(self) -> None:
-        """Let the answers of this process end for a while. Then other processes drive the others on, if there are any.
+        """Give the answers of this process time to end, then hand the remaining runs to other processes, if any.
 
-        No other process can go on with a tool or a user graph at work: these have longer. Nothing begins meanwhile.
+        Tools and user graphs at work get longer, since no other process can continue them. Nothing begins meanwhile.
         """
         if self._is_closed:
             return
-        async with self.active_runs.begin_lock:  # what begins now is among the runs; later ones wait for another process
+        # After the lock, new runs are in `by_thread`, and later runs wait for another process.
+        async with self.active_runs.begin_lock:
             pass
         with suppress(StoreUnavailableError):
             if await self._run_apart(self.workers.count_others):
@@ -133,17 +135,19 @@ class RunWorker:
 
     async def _hand_over(self, active: ActiveRun) -> None:
         run, calls = active.recorder.run, active.recorder.open_calls
-        is_bound = run.job is None or active.is_of_user_graph  # to this process
+        # Only this process can continue such a run.
+        is_bound = run.job is None or active.is_of_user_graph
         with suppress(TimeoutError):
             async with asyncio.timeout(self.shutdown_seconds):
                 await asyncio.wait({active.end}, timeout=HANDOVER_SECONDS)
                 if is_bound:
                     await asyncio.wait({active.end})
-                while not active.end.done() and calls.are_open:  # a call may follow a call
+                # A call may follow a call.
+                while not active.end.done() and calls.are_open:
                     await _wait_for_rest(active)
         if active.end.done():
             return
-        # Nothing waits between this look at the calls and the end of the work: none begins meanwhile.
+        # There is no await between this check and the end of the work, so no call begins meanwhile.
         if is_bound or calls.are_open:
             _log.warning("run %s is cut off: after %g s its tool or graph was at work", run.id, self.shutdown_seconds)
             return
@@ -151,36 +155,35 @@ class RunWorker:
         self.announce_waiting(run)
 
     async def request_stop(self, thread_id: str) -> str | None:
-        """Note on its row that a run is to stop, whoever drives it, and whenever. Return its id, if there is one."""
+        """Note the stop on the run's row for any process that drives it, now or later. Return the run's id, if any."""
         try:
             return await self.blocking.run(self.workers.request_stop, thread_id)
-        except ThreadNotFoundError:  # nothing to stop, as in a conversation of another
+        # The thread may belong to another person.
+        except ThreadNotFoundError:
             return None
 
     async def stop_elsewhere(self, thread_id: str, run_id: str, max_seconds: float | None) -> None:
-        """Tell the process that drives a run to stop it, and wait for its end."""
         self.wire.send(STOP, thread_id, run_id)
         with suppress(TimeoutError):
             async with asyncio.timeout(max_seconds):
                 await self._wait_for_end(thread_id, run_id)
 
     def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
-        """Ask the process that drives a run to stop one of its candidates."""
         self.wire.send(f"{STOP_CANDIDATE}{number}", thread_id, run_id)
 
     async def retry_candidate(self, thread_id: str, key: CandidateKey, caller: Caller) -> None:
-        """Let the process that drives a run write one of its candidates once more. The row says so as well."""
+        """Let the process that drives a run write a candidate again. The row says so as well."""
         await self.blocking.run(partial(self.runs.retry_candidate, thread_id, key, caller=caller, while_running=True))
         self.wire.send(RETRY_CANDIDATE, thread_id, key.run_id)
 
     def leave_rerun(self, thread_id: str) -> None:
-        """Ask the process that asks the questions of a rerun to ask no more."""
         self.wire.send(LEAVE_RERUN, thread_id, "")
 
     async def _wait_for_end(self, thread_id: str, run_id: str) -> None:
         polls = 0
         while (run := await self.blocking.run(self.runs.get_run, run_id)) and run.state is RunState.RUNNING:
-            if polls % round(BEAT_SECONDS / POLL_SECONDS) == 0:  # its worker may have died
+            # The worker may have died.
+            if polls % round(BEAT_SECONDS / POLL_SECONDS) == 0:
                 async with self.active_runs.begin_lock:
                     await self.watchdog.interrupt_orphan(thread_id)
             polls += 1
@@ -193,8 +196,9 @@ class RunWorker:
             await asyncio.sleep(BEAT_SECONDS)
 
     async def _beat(self) -> None:
-        """Note that this process lives, and act at once where nothing is to be waited for."""
-        before = list(self.active_runs.by_thread.values())  # what begins meanwhile may be missing among the rows
+        """Record a heartbeat, and act at once on what needs no wait."""
+        # Runs that begin meanwhile may have no rows yet.
+        before = list(self.active_runs.by_thread.values())
         rows = await self._run_apart(self.workers.beat)
         self.live_count = await self._run_apart(self.workers.count_live)
         own = {row.id: row for row in rows if row.worker == self.workers.id}
@@ -215,7 +219,7 @@ class RunWorker:
         self._next_beat = asyncio.Event()
 
     async def _act_repeatedly(self) -> None:
-        """Act on the heartbeats' findings, and delay no heartbeat. A run that cannot be taken delays no other for long."""
+        """Act on the findings of heartbeats in a separate task, so that no heartbeat is delayed."""
         while True:
             if (found := self._found) is None:
                 await self._next_beat.wait()
@@ -228,12 +232,10 @@ class RunWorker:
                 await self._takeovers.do(self._take(row), f"run {row.id} was not taken")
 
     def _report_places(self, waiting: Sequence[DrivenRun]) -> None:
-        """Tell the pages of this process how many runs begin before theirs."""
         for place, row in enumerate(waiting):
             self.active_runs.hub.deliver(row.thread_id, RunQueued(row.id, place))
 
     async def _take(self, row: DrivenRun) -> None:
-        """Take a run of no live process, or end it if it cannot go on."""
         async with self.active_runs.begin_lock:
             if row.stop_wanted or not row.has_job:
                 await self.watchdog.interrupt_orphan(row.thread_id)
@@ -241,7 +243,6 @@ class RunWorker:
                 await self.taker.take(row.id, row.thread_id)
 
     def _use_room(self) -> None:
-        """Take a run that waits, now that another one has ended."""
         if self.waiting_run_count:
             self._take_waiting()
 
@@ -257,7 +258,7 @@ class RunWorker:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def _check_taken(self, active: ActiveRun) -> None:
-        """Let go of a run that another process has taken. One that has just ended is missing, too."""
+        """Let go of a run that another process has taken. Runs that have just ended are missing, too."""
         run = active.recorder.run
         found = await self.blocking.run(self.runs.get_run, run.id)
         if found is not None and found.attempt != run.attempt:
@@ -292,7 +293,6 @@ class RunWorker:
 
 
 async def _wait_for_rest(active: ActiveRun) -> None:
-    """Wait until a run has ended, or until no tool of it is at work."""
     resting = asyncio.ensure_future(active.recorder.open_calls.wait_for_results())
     try:
         await asyncio.wait({active.end, resting}, return_when=asyncio.FIRST_COMPLETED)
