@@ -1,12 +1,13 @@
-"""The text of an answer from any provider. The words of a refusal are the answer's text."""
+"""The text of an answer from any provider. A refusal's words are the answer's text."""
 
 from langchain_core.messages import BaseMessage
 
 
 def read_answer_text(message: BaseMessage) -> str:
-    """Return the text of an answer or of a piece of it, and the words of a refusal."""
+    """Return the text of an answer or of a chunk, including the words of a refusal."""
     if isinstance(message.content, str):
-        refusal = message.additional_kwargs.get("refusal")  # of an answer that was not streamed
+        # Answers without streaming have the refusal here.
+        refusal = message.additional_kwargs.get("refusal")
         return message.content or (refusal if isinstance(refusal, str) else "")
     blocks = [block for block in message.content if isinstance(block, dict) and block.get("type") == "refusal"]
     return str(message.text) + "".join(str(block.get("refusal") or "") for block in blocks)

@@ -1,6 +1,6 @@
-"""Anthropic's requests: a cache for the stable prefix, and summaries of the reasoning of models that always reason.
+"""Anthropic's requests: cache marks for the stable prefix, and summaries from models that always reason.
 
-Each model has an HTTP client of its own.
+Each model has its own HTTP client.
 """
 
 import re
@@ -23,11 +23,13 @@ from agent.models.request_bodies import PreparedRequest, choose_sent, find_prepa
 CACHE = {"type": "ephemeral"}
 SUMMARIZED = {"type": "adaptive", "display": "summarized"}
 DISABLED = {"thinking": {"type": "disabled"}}
-# From version 5 on models reason by default and leave the text out; earlier models reason only if they are asked to.
+# From version 5 on, models reason by default and leave the text out. Earlier models reason only on request.
 _REASONS_BY_DEFAULT = re.compile(r"claude-[a-z]+-(?:[5-9]|\d{2,})(?:\D|$)")
 _REASONING_BLOCKS = ("thinking", "redacted_thinking")
-_MESSAGE_PARTS = ("system", "messages")  # of a body
-_SAMPLING = ("temperature", "top_p", "top_k")  # refused in a request that mentions thinking
+# Parts of a request's body.
+_MESSAGE_PARTS = ("system", "messages")
+# The API refuses these together with `thinking`.
+_SAMPLING = ("temperature", "top_p", "top_k")
 _LOOP_REFUSED = re.compile(r"Expected .?thinking")
 _TERMS_KEY = "waymark_terms"
 
@@ -40,11 +42,13 @@ class AnthropicTerms:
     takes_summary: bool = True
 
 
+# The package may be missing, so its class is known only at run time. It has no field for `extra_body`, although its client
+# takes it.
 def build_anthropic_class(base: Any) -> type[BaseChatModel]:
-    """Return a subclass of the package's model. Its reasoning blocks come and go as content, as the package has them."""
+    """Return a subclass of the package's model. Reasoning blocks stay in the content, as the package has them."""
 
-    class AnthropicModel(base):  # type: ignore[misc]  # the package may be missing, so its class is known only now
-        extra_body: dict[str, Any] | None = None  # as the package's client takes it; the package has no field for it
+    class AnthropicModel(base):  # type: ignore[misc]
+        extra_body: dict[str, Any] | None = None
         _memory: TermsMemory[AnthropicTerms] = PrivateAttr(default_factory=lambda: TermsMemory(AnthropicTerms()))
         prepare_request = _prepare_request
 
@@ -83,7 +87,7 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
 
 
 def _prepare_request(model: Any, messages: list[BaseMessage]) -> BaseMessage:
-    """Return the request of these messages on the server's terms."""
+    """Return the request for these messages on the server's terms."""
     terms = model._memory.terms
     payload = model._get_request_payload(messages, stop=None, **{_TERMS_KEY: terms})
     parts = {name: payload[name] for name in _MESSAGE_PARTS if name in payload}
@@ -91,19 +95,20 @@ def _prepare_request(model: Any, messages: list[BaseMessage]) -> BaseMessage:
 
 
 def _separate_connections(client: Any, http_client: str, proxy: str | None) -> Any:
-    """Return the package's client with HTTP connections of its own.
+    """Return the package's client with its own HTTP connections.
 
-    The package shares them among all models of one address in the process: closing one client would end the runs of every
-    other, and another app's connections belong to its event loop.
+    The package shares connections among all models of one address in the process. Closing one client would end the runs
+    of all others, and another app's connections belong to its event loop.
     """
     make_http_client = getattr(import_module("anthropic"), http_client)
     return client.copy(http_client=make_http_client(timeout=client.timeout, proxy=proxy, verify=load_certificates()))
 
 
 def drop_refused_extra(attempt: Attempt[AnthropicTerms], refusal: Exception) -> Attempt[AnthropicTerms] | None:
-    """Return the request without the extra that is refused. Blocks go first: they may be the refused thinking."""
+    """Return the request without the refused extra. Reasoning blocks go first, since they may be the refused thinking."""
     words = read_words(refusal)
-    if _LOOP_REFUSED.search(words):  # a call of another model: this request is answered without reasoning
+    if _LOOP_REFUSED.search(words):
+        # The call came from another model, so this request is answered without reasoning.
         return replace(attempt.without_reasoning(), options=DISABLED)
     if "cache_control" in words and attempt.terms.takes_cache_marks:
         return replace(attempt, terms=replace(attempt.terms, takes_cache_marks=False))
@@ -113,7 +118,7 @@ def drop_refused_extra(attempt: Attempt[AnthropicTerms], refusal: Exception) -> 
 
 
 def _add_extras(payload: dict[str, Any], terms: AnthropicTerms, extra_body: dict[str, Any] | None) -> None:
-    """Add the extras to a request that the package has built: those of the settings, and those that the server takes."""
+    """Add extras to the package's request: the settings' fields, and the extras that the server takes."""
     if extra_body:
         payload["extra_body"] = {**(payload.get("extra_body") or {}), **extra_body}
     if terms.takes_cache_marks:
@@ -123,14 +128,15 @@ def _add_extras(payload: dict[str, Any], terms: AnthropicTerms, extra_body: dict
 
 
 def _ask_for_summary(payload: dict[str, Any]) -> None:
-    options = {**payload, **(payload.get("extra_body") or {})}  # newer clients take the sampling there
+    # Newer clients take the sampling in the extra body.
+    options = {**payload, **(payload.get("extra_body") or {})}
     is_sampled = any(options.get(name) is not None for name in _SAMPLING)
     if not is_sampled and "thinking" not in options and _REASONS_BY_DEFAULT.match(str(payload.get("model"))):
         payload["thinking"] = dict(SUMMARIZED)
 
 
 def mark_stable_prefix(payload: dict[str, Any]) -> None:
-    """Mark the ends of the parts that the next request repeats: tools and instructions, and the conversation so far."""
+    """Mark the ends of what the next request repeats: tools and instructions, and the conversation so far."""
     if isinstance(system := payload.get("system"), str) and system.strip():
         payload["system"] = [{"type": "text", "text": system}]
     if payload.get("system"):

@@ -1,8 +1,8 @@
-"""The arguments of tool calls, parsed at a cost that their length bounds.
+"""Parses arguments of tool calls at a cost that their length bounds.
 
-LangChain parses the arguments of each piece of an answer, and of the pieces joined. Where they are not JSON, its parser
-drops the last character and parses again, until the rest can be read: 16 kB with one unescaped quote took a second of the
-event loop, and four times as long for each doubling. See decision 108.
+LangChain parses the arguments of each chunk, and of the merged chunks. If they are not JSON, its parser drops the last
+character and parses again until the rest is valid. 16 kB with one unescaped quote took a second of the event loop, and
+each doubling takes four times as long. See decision 108.
 """
 
 import json
@@ -19,15 +19,15 @@ _REPLACED = "parse_partial_json"
 
 
 class NoObjectError(ValueError):
-    """Arguments are no JSON object, as most pieces of them are."""
+    """Arguments are not a JSON object, as in most chunks."""
 
 
 class TooManyValuesError(ValueError):
-    """Arguments hold more values than are parsed."""
+    """Arguments hold more values than `MAX_PART_VALUES`."""
 
 
 def bound_argument_parsing() -> None:
-    """Let LangChain's pieces of answers parse arguments with `parse_arguments`, in the whole process.
+    """Make LangChain's chunks parse arguments with `parse_arguments`, in the whole process.
 
     Raises `AttributeError` for a version of LangChain that parses them elsewhere.
     """
@@ -37,9 +37,9 @@ def bound_argument_parsing() -> None:
 
 
 def parse_arguments(text: str) -> Any:
-    """Parse a JSON object as `parse_partial_json` does. Raises `ValueError` for anything else, and for too many values.
+    """Parse a JSON object as `parse_partial_json` does. Raises `ValueError` for other text, and for too many values.
 
-    Text of more than `MAX_REPAIRED_CHARS` that is no JSON is read only where nothing but its end is missing.
+    Invalid text longer than `MAX_REPAIRED_CHARS` is parsed only if just its end is missing.
     """
     if not text.lstrip().startswith("{"):
         raise NoObjectError

@@ -1,4 +1,4 @@
-"""The catalogue of chat models: it resolves a spec to a model. Only this folder names providers."""
+"""The catalogue of chat models resolves a spec to a model. Only this folder names providers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ from checkpoints.values.sentence import sentence
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small model with tools in Chat Completions
-THE_MODEL = sentence("The model")  # that a conversation names
+# The newest small model with tools in Chat Completions.
+DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"
+# Names the model of a conversation in errors.
+THE_MODEL = sentence("The model")
 DEMO_SPEC = "demo"
-BRIEF_DEMO_SPEC = "demo:brief"  # a second one, so that the demo shows two models side by side
+# A second demo model, so that the demo can show two models side by side.
+BRIEF_DEMO_SPEC = "demo:brief"
 DEMO_SPECS = (DEMO_SPEC, BRIEF_DEMO_SPEC)
-MAX_ADJUSTED_MODELS = 64  # models with parameters of conversations that stay loaded
+# Loaded models with a conversation's parameters.
+MAX_ADJUSTED_MODELS = 64
 
 
 class ConfiguredModels:
-    """The models that a person may choose from, by their specs (see `load_chat_model`).
+    """The models that a person may choose, by spec (see `load_chat_model`).
 
-    The models of `specs` are checked at once, so that a wrong setting is reported at the start: raises
-    ModelConfigurationError. `load_offered_models` loads them; others load at their first use.
+    The constructor checks the models in `specs`, so that a wrong setting is reported at the start, and raises
+    ModelConfigurationError. `load_offered_models` loads them. Other models load at their first use.
     """
 
     def __init__(
@@ -41,10 +45,10 @@ class ConfiguredModels:
         offered_source: str = "MODELS_OFFERED",
         prepare: Callable[[], object] = lambda: None,
     ) -> None:
-        """`parameters` are those of every model, where a conversation has none of its own.
+        """Make a catalogue. `parameters` apply to every model for which a conversation has no parameters.
 
         `offered_source` is the setting that names the offered models, for errors. `prepare` is called before a model is
-        loaded, on the thread that loads it.
+        loaded, on the loading thread.
         """
         self._keys = keys
         self._prepare = prepare
@@ -61,27 +65,26 @@ class ConfiguredModels:
             self.check_model(name, "MODEL" if name == self.default_spec else offered_source)
 
     def check_model(self, spec: str | None, source: str = THE_MODEL) -> None:
-        """Refuse the spec of a model that cannot be loaded, without the libraries of OpenAI and of the demo.
+        """Refuse the spec of a model that cannot be loaded. Models of OpenAI and of the demo need no library for it.
 
-        Only its own package can refuse another provider's model, which is loaded for it. Raises ModelConfigurationError.
+        Another provider's model is loaded, since only its package can refuse it. Raises ModelConfigurationError.
         """
         wanted = spec or self.default_spec
         if not check_spec(wanted, self._keys, source):
             self._load_named_model(wanted, source)
 
     def label_provider(self, spec: str) -> str:
-        """Return the provider of a model for people. Empty: the demo's."""
+        """Return the provider of a model for people; empty for the demo."""
         return label_provider(spec, self._keys)
 
     def load_offered_models(self) -> None:
-        """Load the models of `specs`."""
         for name in self.specs:
             self._load_named_model(name, "MODEL")
 
     def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
-        """Return the model of a spec with a conversation's parameters, the same one each time; None: the default.
+        """Return the model of a spec with a conversation's parameters. `None` is the default model.
 
-        Raises ModelConfigurationError.
+        Models are cached: equal arguments return the same object. Raises ModelConfigurationError.
         """
         self._prepare()
         wanted = spec or self.default_spec
@@ -90,7 +93,7 @@ class ConfiguredModels:
         return self._load_named_model(wanted, THE_MODEL)
 
     def _load_named_model(self, spec: str, source: str) -> BaseChatModel:
-        """Return a model, the same one each time. `source` is the setting that names it, for errors."""
+        """Return a model from the cache, or load it. `source` is the setting that names it, for errors."""
         if spec not in self._loaded_models:
             seconds = self._demo_seconds_per_token
             loaded = load_chat_model(spec, self._keys, demo_seconds_per_token=seconds, source=source)
@@ -99,12 +102,12 @@ class ConfiguredModels:
 
 
 def _apply_parameters(spec: str, model: BaseChatModel, parameters: ModelParameters) -> BaseChatModel:
-    """Return a model with these parameters, which the demo ignores."""
+    """Return a model with these parameters. The demo ignores them."""
     return model if spec in DEMO_SPECS else apply_parameters(model, parameters)
 
 
 def choose_default_spec(keys: ProviderKeys) -> str:
-    """Return the model for an app without a setting: OpenAI's or Azure's if their keys are present, else the demo."""
+    """Return the spec for an app without a setting: OpenAI or Azure if their keys are present, else the demo."""
     if is_present(keys.openai_api_key):
         return f"openai:{DEFAULT_OPENAI_MODEL}"
     if is_present(keys.azure_openai_api_key) and keys.azure_openai_endpoint:
@@ -113,9 +116,9 @@ def choose_default_spec(keys: ProviderKeys) -> str:
 
 
 def check_spec(spec: str, keys: ProviderKeys, source: str) -> bool:
-    """Check the spec of a model and its keys. Return whether nothing else can be wrong with it, as with other packages.
+    """Check a model's spec and keys. Return False if only the provider's package can find further errors.
 
-    Raises ModelConfigurationError, whose text names the `source` of the spec.
+    Raises ModelConfigurationError. Its text names the `source` of the spec.
     """
     provider, _, name = spec.strip().partition(":")
     match provider:
@@ -148,7 +151,7 @@ def load_chat_model(
     """Return the model of a spec: `demo`, or a provider, a colon and the provider's name for the model.
 
     `openai` and `azure` use Chat Completions, unless the model needs Responses. `openai-responses` and `azure-responses`
-    always use Responses. The other providers are in `providers.PROVIDERS`. Raises as `check_spec` does.
+    always use Responses. The other providers are in `providers.PROVIDERS`. Raises the errors of `check_spec`.
     """
     check_spec(spec, keys, source)
     provider, _, name = spec.strip().partition(":")

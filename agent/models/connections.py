@@ -1,4 +1,4 @@
-"""The settings that connect each provider, as a form asks for them, and the first request with them."""
+"""The settings that connect each provider, for a form, and a trial request with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from checkpoints.values.sentence import sentence
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-MODEL = "MODEL"  # the field with the provider's name for the model
+# The field for the provider's name of the model.
+MODEL = "MODEL"
 MAX_TRIAL_SECONDS = 30.0
 TRIAL_PROMPT = "Reply with one word: ready"
 
@@ -34,17 +35,18 @@ class ConnectionField:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A provider, and the settings that connect it. `prefix` begins the specs of its models."""
+    """A provider and the settings that connect it. `prefix` begins the specs of its models."""
 
     id: str
     label: str
     prefix: str
     fields: tuple[ConnectionField, ...]
-    removed: tuple[str, ...] = ()  # settings of another connection with the same prefix
+    # Settings of another connection with the same prefix.
+    removed: tuple[str, ...] = ()
 
     @property
     def settings(self) -> tuple[ConnectionField, ...]:
-        """Return the fields of the provider itself."""
+        """Return the provider's own fields, without the model."""
         return tuple(field for field in self.fields if field.name != MODEL)
 
     def make_spec(self, values: Mapping[str, str]) -> str:
@@ -86,7 +88,7 @@ _BUILT_IN = (
 
 
 def list_connections() -> Sequence[Connection]:
-    """Return the providers that can be connected: the built-in ones, and those whose package is installed."""
+    """Return the connectable providers: the built-in providers, and providers with an installed package."""
     installed = [
         Connection(
             name,
@@ -101,7 +103,7 @@ def list_connections() -> Sequence[Connection]:
 
 
 async def try_model(model: BaseChatModel) -> None:
-    """Return at the first piece of an answer. Raises the errors of the provider's library, and `TimeoutError`."""
+    """Return at the first chunk of an answer. Raises the errors of the provider's library, and `TimeoutError`."""
     async with asyncio.timeout(MAX_TRIAL_SECONDS), aclosing(model.astream(TRIAL_PROMPT)) as answer:  # type: ignore[type-var]
         async for _ in answer:
             return

@@ -1,4 +1,4 @@
-"""Model errors as sentences for a person."""
+"""Explains model errors in sentences for people."""
 
 import math
 import re
@@ -9,14 +9,15 @@ from checkpoints.values.sentence import sentence
 
 
 class ModelConfigurationError(ValueError):
-    """The settings name no usable model; the text is one sentence that names the setting."""
+    """The settings name no usable model. The text is one sentence that names the setting."""
 
 
 _REDIRECT = sentence(
     "The model provider's address redirects to another one, and Waymark sends nothing there; set the final address."
 )
 _NOT_ACCEPTED = sentence("The model provider did not accept the request.")
-_FIELDS_ATTRIBUTE = "_waymark_fields"  # of an error: the fields that parameters set in its request
+# The attribute of an error for the fields that parameters set in its request.
+_FIELDS_ATTRIBUTE = "_waymark_fields"
 MAX_NAMED_FIELDS = 8
 _BY_STATUS = {
     400: _NOT_ACCEPTED,
@@ -36,14 +37,18 @@ _STATUS_OF_CODE = {"invalid_api_key": 401, "model_not_found": 404, "rate_limit_e
 _CODES = {*_STATUS_OF_CODE, "context_length_exceeded", "content_filter", "insufficient_quota"}
 _TOO_LONG = sentence("The conversation is longer than this model can read; go back to an earlier checkpoint or shorten it.")
 _NO_FILES = sentence("This model does not take images or files. Choose another model, or go on: it will not see them.")
-_FILES_REFUSED = re.compile(  # the words of OpenAI, Azure, OpenRouter, Ollama, vLLM and llama.cpp
+# The words of OpenAI, Azure, OpenRouter, Ollama, vLLM and llama.cpp.
+_FILES_REFUSED = re.compile(
     r"image_url|image input|(?:not|n't) support\w* (?:image|vision|file)|multimodal|file_data|input_file|input_image",
     re.IGNORECASE,
 )
 _NO_TOOLS = sentence("This model does not take tools. Choose another model.")
-_EXTRA = r"extra (?:inputs are|fields) not permitted"  # the words of Pydantic 2 and 1, so of servers with FastAPI
-_TOOLS_FIELD = r"""\b(?:tools|tool_choice|functions)['"],?\s?[\])]"""  # the end of a field's place in the request
-_TOOLS_REFUSED = re.compile(  # the words of Ollama, OpenAI, Azure, Groq, DeepSeek, OpenRouter, vLLM and llama.cpp
+# The words of Pydantic 2 and 1, so of servers with FastAPI.
+_EXTRA = r"extra (?:inputs are|fields) not permitted"
+# The end of a field's place in the request.
+_TOOLS_FIELD = r"""\b(?:tools|tool_choice|functions)['"],?\s?[\])]"""
+# The words of Ollama, OpenAI, Azure, Groq, DeepSeek, OpenRouter, vLLM and llama.cpp.
+_TOOLS_REFUSED = re.compile(
     r"(?:not|n't) support\w* (?!(?:\w+ ){0,2}?(?:parallel|multiple|strict|this|type)\b)(?:\w+ ){0,2}"
     r"(?:tools?|functions?)(?:[ _-](?:use|using|usage|calls?|calling))?(?![\w-]| (?:type|schema|choice))"
     r"|\b(?:tools?|functions?|tool (?:use|calling|choice)|(?:tool|function)[ _]call(?:ing|s)?)\W+(?:is|are) not "
@@ -61,7 +66,8 @@ _RESPONSES = sentence(
 )
 _QUOTA = sentence("The model provider's quota for this API key is used up; check the plan and its billing.")
 _SERVER = sentence("The model provider has a problem on its side; try again in a moment.")
-_KINDS = tuple[tuple[set[str], str], ...]  # class names, the specific ones first
+# Sets of class names with their sentences, the specific classes first.
+_KINDS = tuple[tuple[set[str], str], ...]
 _FINAL_BY_KIND: _KINDS = (
     ({"TimeoutError", "APITimeoutError", "TimeoutException"}, sentence("The model did not answer in time; try again.")),
     (
@@ -88,7 +94,8 @@ _RETRYABLE_BY_KIND: _KINDS = (
     ),
 )
 _OTHER = sentence("The model could not answer.")
-_RETRYABLE_STATUSES = {408, 409, 429}  # and all from 500 on: the same request may succeed a little later
+# These, and all statuses from 500 on: the same request may succeed a little later.
+_RETRYABLE_STATUSES = {408, 409, 429}
 _RETRYABLE_KINDS = set().union(*(names for names, _ in _RETRYABLE_BY_KIND))
 _FINAL_KINDS = set().union(*(names for names, _ in _FINAL_BY_KIND))
 
@@ -105,9 +112,9 @@ def describe_model_error(error: BaseException) -> str:
 
 
 def attach_parameter_fields(error: BaseException, fields: Collection[str], chosen_fields: Collection[str]) -> None:
-    """Attach the names of the fields that a model's parameters set in a request to the error that it ended in.
+    """Attach the request fields that a model's parameters set to the resulting error.
 
-    `chosen_fields` are those of the conversation. Without any field in the provider's words, they are the likely ones.
+    `chosen_fields` come from the conversation. They are the likely cause if the provider's words name no field.
     """
     words = read_words(error)
     mentioned = [name for name in fields if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", words)]
@@ -115,7 +122,7 @@ def attach_parameter_fields(error: BaseException, fields: Collection[str], chose
 
 
 def refuses_files(error: BaseException) -> bool:
-    """Return whether a model refused the attached files, and not the rest of the request."""
+    """Return whether a model refused the attached files, rather than the rest of the request."""
     return describe_model_error(error) == _NO_FILES
 
 
@@ -126,9 +133,10 @@ def refuses_tools(error: BaseException) -> bool:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Return the seconds after which the same request may succeed, 0 where the provider names none; None if it cannot.
+    """Return the seconds until a retry may succeed: 0 if the provider names none, None if a retry cannot help.
 
-    Retry only a request without any answer so far. Never retry after a silence: a second one would double the user's wait.
+    Retry only a request without any answer so far. Never retry after a silence, since a second silence doubles the
+    user's wait.
     """
     chain, kinds, codes = _inspect_error(error)
     if _explain_content(error, kinds, codes) is not None:
@@ -147,18 +155,19 @@ def _inspect_error(error: BaseException) -> tuple[list[BaseException], set[str],
     kinds = {kind.__name__ for link in chain for kind in type(link).__mro__}
     named = [getattr(link, attribute, None) for link in chain for attribute in ("code", "type")]
     codes = {code for code in named if isinstance(code, str)}
-    if type(error) is ValueError:  # a failure within a stream of Responses: the library writes the code into a text
+    # A Responses stream failed: the library writes the code into a text.
+    if type(error) is ValueError:
         codes |= {code for code in _CODES if code in str(error)}
     return chain, kinds, codes
 
 
 def iterate_causes(error: BaseException) -> Iterator[BaseException]:
-    """Return the error and its causes: a refused connection and a bad certificate differ only there.
+    """Yield the error and its causes. A refused connection and a bad certificate differ only in their causes.
 
-    An error without a named cause has its context as the cause. The HTTP library names none for a bad certificate, nor does
-    a cancelled wait. A client that has to wait longer than the limit was refused; it is not without an answer.
+    The context counts as the cause of an error without a named cause: the HTTP library names none for a bad certificate,
+    nor does a cancelled wait. A client that must wait beyond the limit was refused, which differs from a missing answer.
 
-    Each error appears once: an error raised from its own group is a cause of itself.
+    Each error appears once, because an error raised from its own group is a cause of itself.
     """
     seen: set[int] = set()
     ahead = [error]
@@ -191,7 +200,7 @@ def _explain_content(error: BaseException, kinds: set[str], codes: set[str]) -> 
 
 
 def _explain_status(chain: Sequence[BaseException], codes: set[str]) -> str | None:
-    """Return the sentence for a status, or for its code if the error came in the middle of a stream."""
+    """Return the sentence for a status, or for a code if the error came in the middle of a stream."""
     refusal, status = _find_refusal(chain, codes)
     if status == 429:
         return _describe_rate_limit(refusal)
@@ -210,20 +219,22 @@ def _explain_status(chain: Sequence[BaseException], codes: set[str]) -> str | No
 
 
 def _find_refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[BaseException, int]:
-    """Return the first error with a status, and that status; 0 if none has one."""
+    """Return the first error with a status and the status, or 0 without a status."""
     refusal = next((link for link in chain if read_status(link)), chain[0])
     return refusal, read_status(refusal) or next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
 
 
 def read_status(error: BaseException) -> int:
-    """Return the HTTP status of a refusal; 0 for any other error."""
+    """Return the HTTP status of a refusal, or 0 for other errors."""
     response = getattr(error, "response", None)
-    metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None  # of AWS
+    # AWS has the status here.
+    metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
     places = (
+        # The last place is Google's. Errors within a stream have a text there, and other errors a name.
         getattr(error, "status_code", None),
         getattr(response, "status_code", None),
         metadata.get("HTTPStatusCode") if isinstance(metadata, dict) else None,
-        getattr(error, "code", None),  # of Google, and as a text of errors within a stream; elsewhere a name
+        getattr(error, "code", None),
     )
     numbers = (int(place) if isinstance(place, str) and _STATUS.fullmatch(place) else place for place in places)
     return next((number for number in numbers if isinstance(number, int) and 300 <= number < 600), 0)
@@ -244,7 +255,8 @@ def _describe_rate_limit(error: BaseException) -> str:
 def _read_retry_seconds(headers: Mapping[str, str]) -> float:
     try:
         return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:  # missing, or a date
+    # The header is missing, or holds a date.
+    except ValueError:
         return 0.0
 
 

@@ -1,6 +1,6 @@
-"""Repairs of a server's events, so that its library reads them and loses nothing of the answer.
+"""Repairs a server's events, so that the library can read them and loses nothing of the answer.
 
-Compatible servers leave out fields, or send values of other types. The library drops such a piece, or fails.
+Compatible servers leave out fields, or send values of other types. The library drops such an event, or fails.
 """
 
 import json
@@ -10,22 +10,25 @@ from checkpoints.values.limits import to_tokens
 
 _ITEM_EVENTS = ("response.output_item.added", "response.output_item.done")
 _ANSWER_EVENTS = ("response.created", "response.completed", "response.incomplete")
-_TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")  # OpenAI's names
+# OpenAI's names.
+_TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")
 
 
 class EventRepairer:
     """The repairs of one stream of Chat Completions or Responses."""
 
     def __init__(self) -> None:
-        self._call_index = -1  # of the newest call
+        # Index and id of the newest call.
+        self._call_index = -1
         self._call_id: str | None = None
-        self._names: dict[int, str] = {}  # of the calls, by their index
+        # Keys are the indexes of calls.
+        self._names: dict[int, str] = {}
 
     def repair(self, event: dict[str, Any]) -> None:
-        """Repair an event in place."""
         drop_unreadable_usage(event)
         _repair_response_event(event)
-        if event.get("type") == "response.reasoning_text.delta":  # of open models; the library reads summaries only
+        # Open models send this event, but the library reads only summaries.
+        if event.get("type") == "response.reasoning_text.delta":
             event.update(type="response.reasoning_summary_text.delta", summary_index=event.get("content_index") or 0)
         choices = event.get("choices")
         if choices is None:
@@ -42,12 +45,14 @@ class EventRepairer:
             delta["content"] = [part for part in content if isinstance(part, (str, dict))]
         elif not isinstance(content, (str, type(None))):
             delta["content"] = None
+        # The library makes messages of other kinds from other roles.
         if "role" in delta:
-            delta["role"] = "assistant"  # the library makes a message of another kind of another role
+            delta["role"] = "assistant"
         if not isinstance(delta.get("function_call"), dict):
             delta.pop("function_call", None)
+        # The library drops refusals.
         if isinstance(delta.get("refusal"), str) and delta["refusal"] and not isinstance(delta.get("content"), list):
-            delta["content"] = (delta.get("content") or "") + delta.pop("refusal")  # the library drops it
+            delta["content"] = (delta.get("content") or "") + delta.pop("refusal")
         if calls := delta.get("tool_calls"):
             found = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
             delta["tool_calls"] = found
@@ -58,7 +63,8 @@ class EventRepairer:
         function = call.get("function")
         call["function"] = function = function if isinstance(function, dict) else {}
         arguments = function.get("arguments")
-        if isinstance(arguments, dict):  # some servers send the object and not its text
+        # Some servers send the object instead of its text.
+        if isinstance(arguments, dict):
             function["arguments"] = json.dumps(arguments)
         elif not isinstance(arguments, str):
             function["arguments"] = None
@@ -67,9 +73,11 @@ class EventRepairer:
                 holder[name] = None
         if type(call.get("index")) is int:
             self._call_index = max(self._call_index, call["index"])
-            is_same_call = call["id"] in (None, self._call_id)  # Ollama gives all calls the same index
+            # Ollama gives all calls the same index.
+            is_same_call = call["id"] in (None, self._call_id)
+            # The library would append a repeated name to the first.
             if is_same_call and function["name"] and function["name"] == self._names.get(call["index"]):
-                function["name"] = None  # a repeated name would be appended to the first
+                function["name"] = None
             elif function["name"]:
                 self._names[call["index"]] = function["name"]
         else:
@@ -77,18 +85,19 @@ class EventRepairer:
         self._call_id = call["id"] or self._call_id
 
     def _add_index(self, call: dict[str, Any], function: dict[str, Any]) -> None:
-        """Give a piece of a call an index: a new id or name begins a call, and another piece continues the newest one."""
+        """Give a piece of a call an index. A new id or name begins a call. Other pieces continue the newest call."""
         begins = call["id"] != self._call_id if call["id"] else bool(function["name"])
         if begins or self._call_index < 0:
             self._call_index += 1
             self._call_id = None
         else:
-            function["name"] = None  # a repeated name would be appended to the first
+            # The library would append a repeated name to the first.
+            function["name"] = None
         call["index"] = self._call_index
 
 
 def _repair_response_event(event: dict[str, Any]) -> None:
-    """Fill the fields of an event of Responses that the library reads without looking."""
+    """Fill the fields of a Responses event that the library reads without a check."""
     kind = str(event.get("type"))
     if kind.endswith(".delta") and kind.startswith("response."):
         event["delta"] = event["delta"] if isinstance(event.get("delta"), str) else ""
@@ -104,7 +113,7 @@ def _repair_response_event(event: dict[str, Any]) -> None:
 
 
 def drop_unreadable_usage(event: dict[str, Any]) -> None:
-    """Remove from an event of OpenAI's streams the values on which its library would fail and lose the answer."""
+    """Remove usage values from an event of OpenAI's streams if the library would fail on them and lose the answer."""
     within = event.get("response")
     for holder in (event, within) if isinstance(within, dict) else (event,):
         usage = holder.get("usage")
@@ -118,5 +127,5 @@ def drop_unreadable_usage(event: dict[str, Any]) -> None:
             if not isinstance(details, dict):
                 holder["usage"] = None
                 break
-            # Zero and not left out: the library insists on some of them.
+            # Set them to zero, since the library requires some of them.
             details.update({name: 0 for name, value in details.items() if value is not None and to_tokens(value) is None})

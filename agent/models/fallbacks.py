@@ -1,7 +1,7 @@
-"""Refused requests, sent again without the part that the server refuses.
+"""Sends refused requests again without the part that the server refuses.
 
-A change of terms is remembered only after a request succeeded on them: the refusal may have had another reason. It is
-forgotten after an hour.
+Changed terms are remembered only after a request has succeeded on them, since the refusal may have had another reason.
+They are forgotten after an hour.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ _REFUSED_STATUSES = (400, 422)
 
 
 class TermsMemory(Generic[Terms]):
-    """The terms that one server has shown. The copies of a model with other parameters share it."""
+    """The learned terms of one server. Copies of a model with other parameters share them."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -39,9 +39,12 @@ class TermsMemory(Generic[Terms]):
         self._first, self._changes, self._recent = first, dict[str, Any](), RecentRefusals()
 
     def remember(self, before: Terms, after: Terms) -> None:
-        """Take over the fields in which `after` differs from `before`; other requests may have learned more meanwhile."""
+        """Store the fields in which `after` differs from `before`. Other requests may have learned other fields
+        meanwhile.
+        """
         if before != after:
-            names = [each.name for each in fields(after)]  # type: ignore[arg-type]  # terms are dataclasses, or never change
+            # Terms are dataclasses, or never change.
+            names = [each.name for each in fields(after)]  # type: ignore[arg-type]
             for name in (each for each in names if getattr(after, each) != getattr(before, each)):
                 self._changes[name] = getattr(after, name)
                 self._recent.add(name)
@@ -49,7 +52,7 @@ class TermsMemory(Generic[Terms]):
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Generic[Terms]):
-    """One request: its messages, its terms, and options for this request alone. `is_bare`: the reasoning is left out."""
+    """One request: its messages, its terms, and its own options. With `is_bare`, it leaves the reasoning out."""
 
     messages: Sequence[BaseMessage]
     terms: Terms
@@ -75,7 +78,7 @@ async def stream_with_fallbacks(
     send: Send[Terms, Chunk],
     find_fallback: FindFallback[Terms],
 ) -> AsyncGenerator[Chunk]:
-    """Yield the chunks of an answer. A refused request is changed by `find_fallback`, then sent without its reasoning.
+    """Yield the chunks of an answer. `find_fallback` changes a refused request. Then the reasoning is left out.
 
     No request is sent twice. Raises the last refusal, with the model's keys attached for `read_provider_words`.
     """
@@ -84,7 +87,7 @@ async def stream_with_fallbacks(
     while True:
         tried.append(replace(attempt, messages=()))
         try:
-            async with aclosing(send(attempt)) as chunks:  # type: ignore[type-var]  # a generator
+            async with aclosing(send(attempt)) as chunks:  # type: ignore[type-var]
                 async for chunk in chunks:
                     if not has_begun:
                         memory.remember(known, attempt.terms)
@@ -108,7 +111,7 @@ class ReasoningFallback(BaseChatModel):
     async def astream(
         self, input: Any, config: Any = None, *, stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncIterator[AIMessageChunk]:
-        # Not `_astream`: a package without streams has none, and the library asks whether it exists.
+        # This is not `_astream`: a package without streaming lacks it, and the library asks whether it exists.
         stream, messages = super().astream, self._convert_input(input).to_messages()
 
         def send(attempt: Attempt[None]) -> AsyncIterator[AIMessageChunk]:

@@ -1,4 +1,4 @@
-"""Finish reasons of answers from any provider, and a complete answer in the form of a streamed one."""
+"""Finish reasons from any provider, and a complete answer as a single chunk."""
 
 import json
 from collections.abc import Mapping
@@ -7,10 +7,11 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 
-# Chat Completions, Responses, Anthropic, Google, Ollama, Bedrock, in this order of their first words.
+# The keys of Chat Completions, Responses, Anthropic, Google, Ollama and Bedrock, in this order of first words.
 _METADATA_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
 _REASONS = {
-    "stop": ("completed", "complete", "end_turn", "stop_sequence", "eos_token"),  # and every word that is unknown
+    # Unknown words count as `stop`, too.
+    "stop": ("completed", "complete", "end_turn", "stop_sequence", "eos_token"),
     "tool_calls": ("tool_use", "tool_call", "function_call"),
     "length": ("max_output_tokens", "max_tokens", "model_length", "model_context_window_exceeded"),
     "content_filter": ("refusal", "safety", "recitation", "blocklist", "prohibited_content", "guardrail_intervened"),
@@ -24,7 +25,7 @@ _REASON_OF_WORD = {other: reason for reason, others in _REASONS.items() for othe
 
 
 def read_finish_reason(metadata: Mapping[str, Any]) -> str | None:
-    """Return the reason why an answer ended: a key of `_REASONS`; None if the metadata names none.
+    """Return why an answer ended, as a key of `_REASONS`, or None if the metadata gives no reason.
 
     Servers invent words for a complete answer, so an unknown word counts as `stop`.
     """

@@ -1,6 +1,6 @@
-"""The client's streams as the JSON of the server, repaired before the library reads it.
+"""The client's streams as the server's JSON, repaired before the library reads it.
 
-The client's own objects lose the fields that it does not know, and fail where a compatible server leaves one out.
+The client's own objects lose unknown fields, and fail if a compatible server leaves a field out.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ from agent.models.refusal_body import ReportedFailure
 from agent.models.request_bodies import write_body
 
 DONE_MARK = "[DONE]"
-# Seconds for the rest of a response after its last event: only a finished connection is used again.
+# How long to wait for the end of a response after its last event. Only finished connections are used again.
 MAX_ENDING_SECONDS = 1.0
 
 
 class JsonCompletions:
-    """The part of the client's chat completions that the library uses; streams contain the JSON of the server.
+    """The part of the client's Chat Completions that the library uses. Its streams contain the server's JSON.
 
     `address_setting` names the setting of the server's address, for errors; None for the provider's own address.
     """
@@ -37,7 +37,7 @@ class JsonCompletions:
     def __init__(self, client: AsyncOpenAI, address_setting: str | None = None) -> None:
         self._client = client
         self._address_setting = address_setting
-        # For answers that are not streamed.
+        # The library uses it for answers without streaming.
         self.with_raw_response = client.chat.completions.with_raw_response
 
     async def create(self, **payload: Any) -> AsyncStream[object]:
@@ -53,10 +53,10 @@ class JsonCompletions:
 
 
 class JsonResponses:
-    """The part of the client's responses that the library uses. It needs objects, but few fields of the frequent events."""
+    """The part of the client's Responses that the library uses. It needs objects, but few fields of the frequent events."""
 
     def __init__(self, client: AsyncOpenAI, address_setting: str | None = None) -> None:
-        # The import takes half a second: only for models with Responses, and not during the first answer.
+        # The import takes half a second, so only models with Responses do it, and not during the first answer.
         from openai.types.responses import Response, ResponseStreamEvent  # noqa: PLC0415
 
         self._client = client
@@ -75,13 +75,13 @@ class JsonResponses:
 
 
 def _merge_extra_body(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body of a request: the extra fields stand beside the others."""
+    """Return the body of a request, with the extra fields beside the others."""
     body = dict(payload)
     return body | (body.pop("extra_body", None) or {})
 
 
 class WholeResponse(Exception):
-    """The server of Responses has sent its whole answer, and no stream. `response` is the client's object."""
+    """A Responses server has sent its whole answer instead of a stream. `response` is the client's object."""
 
     def __init__(self, response: Any) -> None:
         super().__init__("a whole response")
@@ -97,7 +97,8 @@ class _JsonStream(AsyncStream[object]):
         try:
             async for event in self._read_events():
                 is_empty = False
-                if isinstance(event, dict):  # else a sign of life, such as null
+                # Other events, such as null, only keep the connection alive.
+                if isinstance(event, dict):
                     _raise_failure(event)
                     repairer.repair(event)
                     yield event
@@ -109,7 +110,7 @@ class _JsonStream(AsyncStream[object]):
             yield event
 
     async def _read_events(self) -> AsyncIterator[Any]:
-        """Yield the JSON of the events up to the mark of the end."""
+        """Yield the JSON of the events up to the end mark."""
         events = self._decoder.aiter_bytes(limit_stream(refuse_other_bodies(self.response.aiter_bytes())))
         async for event in events:
             if event.data.startswith(DONE_MARK):
@@ -117,7 +118,7 @@ class _JsonStream(AsyncStream[object]):
                     async with asyncio.timeout(MAX_ENDING_SECONDS):
                         _ = [each async for each in events]
                 return
-            # An event without data is none, by the standard.
+            # By the standard, an event without data is not an event.
             if event.data.strip():
                 yield event.json()
 
@@ -137,7 +138,8 @@ class _ResponseStream(_JsonStream):
             kind = str(event.get("type"))
             has_begun = has_begun or kind.endswith(".delta") or kind == "response.output_item.added"
             if kind == "response.completed" and not has_begun and event["response"]["output"]:
-                self._convert_whole(event["response"])  # a server that sends no pieces
+                # The server sends no pieces.
+                self._convert_whole(event["response"])
             if kind.endswith(".delta"):
                 yield SimpleNamespace(**event)
             else:
@@ -151,11 +153,12 @@ class _ResponseStream(_JsonStream):
 
 
 def _raise_failure(event: dict[str, Any]) -> None:
-    """Raises `ReportedFailure` for the events of a failure; the library keeps only the text of their words, or nothing."""
+    """Raise `ReportedFailure` for failure events. The library keeps only the text of their words, or nothing."""
     match event:
         case {"error": reported} if reported:
             raise ReportedFailure(reported)
-        case {"object": "error"}:  # of older versions of vLLM, in Chat Completions
+        # Older versions of vLLM send this in Chat Completions.
+        case {"object": "error"}:
             raise ReportedFailure(event)
         case {"type": "response.failed", **rest}:
             response = rest.get("response")

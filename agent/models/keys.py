@@ -1,5 +1,3 @@
-"""The providers' keys and addresses from the settings."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,7 +9,7 @@ from checkpoints.values.sentence import sentence
 
 @dataclass(frozen=True)
 class ProviderKeys:
-    """The providers' keys and addresses. `idle_seconds` is the longest accepted silence in a stream.
+    """The providers' keys and addresses from the settings. `idle_seconds` is the longest accepted silence in a stream.
 
     `other_keys` are the keys of further providers by their usual names, such as ANTHROPIC_API_KEY.
     """
@@ -27,12 +25,12 @@ class ProviderKeys:
     other_keys: Mapping[str, SecretStr] = field(default_factory=dict)
 
     def require_openai(self, name: str) -> None:
-        """Raise `ModelConfigurationError` where a model of OpenAI, or of a compatible server, lacks a setting."""
+        """Raise `ModelConfigurationError` if a model of OpenAI, or of a compatible server, lacks a setting."""
         if not is_present(self.openai_api_key) and not self.openai_base_url:
             raise ModelConfigurationError(sentence("OPENAI_API_KEY is missing; openai:{name} needs it.", name=name[:80]))
 
     def require_azure(self, deployment: str | None) -> str:
-        """Return the deployment. Raise `ModelConfigurationError` where it lacks a setting."""
+        """Return the deployment. Raises `ModelConfigurationError` if a setting is missing."""
         if not deployment:
             raise ModelConfigurationError(
                 sentence("AZURE_OPENAI_DEPLOYMENT_NAME is missing, or write MODEL=azure:DEPLOYMENT.")

@@ -1,4 +1,4 @@
-"""Rules of some servers about the messages of Chat Completions, which OpenAI's service does not have."""
+"""Message rules of some Chat Completions servers. OpenAI's service does not have them."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ _SHORT_ID = re.compile(rf"[a-zA-Z0-9]{{{CALL_ID_CHARS}}}")
 
 
 def shorten_call_ids(messages: list[dict[str, Any]]) -> None:
-    """Replace the ids of calls and results by ones of nine letters and digits, which Mistral insists on."""
+    """Replace ids of calls and results by ids of nine letters and digits, as Mistral requires."""
     for message in messages:
         for call in message.get("tool_calls") or ():
             call["id"] = _shorten_id(call["id"])
@@ -19,14 +19,14 @@ def shorten_call_ids(messages: list[dict[str, Any]]) -> None:
 
 
 def answer_results(messages: list[dict[str, Any]]) -> None:
-    """Insert an answer between a result and a user's message: Mistral refuses one right after the other."""
+    """Insert an answer between a result and a user's message, since Mistral refuses them side by side."""
     for at in range(len(messages) - 1, 0, -1):
         if messages[at]["role"] == "user" and messages[at - 1]["role"] == "tool":
             messages.insert(at, {"role": "assistant", "content": NO_ANSWER})
 
 
 def join_questions(messages: list[dict[str, Any]]) -> None:
-    """Join users' messages that follow one another: some models' templates want an answer between two."""
+    """Join consecutive user messages, since some models' templates require an answer between two."""
     for at in range(len(messages) - 1, 0, -1):
         if messages[at]["role"] == messages[at - 1]["role"] == "user":
             first, second = messages[at - 1]["content"], messages.pop(at)["content"]
@@ -39,6 +39,6 @@ def _list_parts(content: Any) -> list[Any]:
 
 
 def _shorten_id(identifier: str) -> str:
-    """Return an id as it is if it is short, else always the same short one for it."""
+    """Keep a short id. Otherwise derive a short id from its hash, the same each time."""
     digest = hashlib.sha256(identifier.encode()).hexdigest()
     return identifier if _SHORT_ID.fullmatch(identifier) else digest[:CALL_ID_CHARS]

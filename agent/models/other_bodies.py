@@ -1,7 +1,7 @@
-"""Answers to a request for a stream that are none: whole answers, failures, and pages of other servers.
+"""Answers to stream requests that are not streams: whole answers, failures, and pages of other servers.
 
-Some gateways ignore `stream`. A proxy, or a wrong address, sends a page with status 200. Content types are no guide: servers
-name the wrong one for streams, too.
+Some gateways ignore `stream`. A proxy, or a wrong address, sends a page with status 200. Content types do not help,
+since servers name a wrong type for streams, too.
 """
 
 import re
@@ -16,17 +16,21 @@ from checkpoints.values.sentence import sentence
 from checkpoints.values.surrogates import replace_lone_surrogates
 from checkpoints.values.text import shorten_line
 
-MAX_WHOLE_BYTES = 32_000_000  # of a whole answer, and of one line of events
-MAX_STREAM_BYTES = 256_000_000  # of all events; an answer in pieces of one character takes 180 MB
+# The limit of a whole answer, and of one line of events.
+MAX_WHOLE_BYTES = 32_000_000
+# The limit of all events. An answer in pieces of one character takes 180 MB.
+MAX_STREAM_BYTES = 256_000_000
 MAX_EXCERPT_CHARS = 200
 EVENT_STREAM = "text/event-stream"
-_BLANKS = b" \t\r\n\xef\xbb\xbf"  # with the mark that begins some files in UTF-8
-_BEGINNINGS = (b"{", b"[", b"<")  # of JSON and of pages: no line of a stream of events begins with them
+# Includes the byte order mark of some UTF-8 files.
+_BLANKS = b" \t\r\n\xef\xbb\xbf"
+# JSON and pages begin like this. No line of an event stream does.
+_BEGINNINGS = (b"{", b"[", b"<")
 _TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
 class OtherBody(Exception):
-    """The body is no stream of events. `content` is its beginning, or all of it."""
+    """The body is not an event stream. `content` is its beginning, or all of it."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__("no stream of events")
@@ -34,7 +38,7 @@ class OtherBody(Exception):
 
 
 class OtherServerError(ModelConfigurationError):
-    """No server of models answers at the address. `body` is the answer, for Details."""
+    """The address belongs to no model server. `body` is the answer, for Details."""
 
     def __init__(self, address_setting: str | None, body: object) -> None:
         place = (
@@ -49,11 +53,11 @@ class OtherServerError(ModelConfigurationError):
 
 
 class UnreadableBodyError(ValueError):
-    """The JSON of a whole answer is broken, or a body is too large to be read."""
+    """The JSON of a whole answer is broken, or a body is too large."""
 
 
 async def refuse_other_bodies(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the bytes of a stream of events, without the blanks before them. Raises `OtherBody` for JSON and for a page."""
+    """Yield the bytes of an event stream from the first line on. Raises `OtherBody` for JSON and for a page."""
     is_beginning = True
     async for part in parts:
         begun = part.lstrip(_BLANKS) if is_beginning else part
@@ -65,7 +69,7 @@ async def refuse_other_bodies(parts: AsyncIterator[bytes]) -> AsyncIterator[byte
 
 
 async def limit_stream(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same bytes. Raises `UnreadableBodyError` for a line or a stream without end."""
+    """Yield the same bytes. Raises `UnreadableBodyError` for an endless line or stream."""
     line, total = 0, 0
     async for part in parts:
         total += len(part)
@@ -88,8 +92,8 @@ async def _read_rest(parts: AsyncIterator[bytes]) -> bytes:
 def parse_other_body(other: OtherBody, address_setting: str | None) -> dict[str, Any]:
     """Return the JSON of a whole answer.
 
-    Raises `ReportedFailure` for JSON with an error, `UnreadableBodyError` for broken JSON, and
-    `OtherServerError` for anything else.
+    Raises `ReportedFailure` for JSON with an error, `UnreadableBodyError` for broken JSON, and `OtherServerError` for
+    other content.
     """
     if other.content.startswith(b"<") or not other.content:
         raise OtherServerError(address_setting, _read_excerpt(other.content))
@@ -97,7 +101,8 @@ def parse_other_body(other: OtherBody, address_setting: str | None) -> dict[str,
         document = from_json(replace_lone_surrogates(other.content))
     except ValueError as error:
         raise UnreadableBodyError from error
-    found = document[0] if isinstance(document, list) and document else document  # Gemini's failures are in a list
+    # Gemini's failures are in a list.
+    found = document[0] if isinstance(document, list) and document else document
     if isinstance(found, Mapping) and found.get("error"):
         raise ReportedFailure(found["error"])
     if not isinstance(document, dict) or not _is_answer(document):

@@ -22,9 +22,11 @@ REASONING_EFFORTS: tuple[ReasoningEffort, ...] = get_args(ReasoningEffort)
 MAX_TEMPERATURE = 2
 MAX_TOP_P = 1
 MAX_ANSWER_TOKENS = 999_999_999
-OWN_FIELDS = ("messages", "input", "model", "stream", "tools", "n")  # an extra body cannot set them; n joins two answers
+# An extra body cannot set these. `n` would merge two answers.
+OWN_FIELDS = ("messages", "input", "model", "stream", "tools", "n")
 PARAMETER_RANGES = {"temperature": (0, MAX_TEMPERATURE), "top_p": (0, MAX_TOP_P), "max_tokens": (1, MAX_ANSWER_TOKENS)}
-_FIELD_NAMES = {  # by parameter: the names that LangChain's packages give to it
+# The names of each parameter in LangChain's packages.
+_FIELD_NAMES = {
     "temperature": ("temperature",),
     "top_p": ("top_p", "p"),
     "max_tokens": MAX_TOKENS_FIELDS,
@@ -36,7 +38,7 @@ _FIELD_NAME = re.compile(r"[\w.-]{1,40}", re.ASCII)
 
 
 class InvalidParameterError(ValueError):
-    """A parameter that no provider takes; the text is a sentence for people."""
+    """A parameter that no provider takes. The text is a sentence for people."""
 
 
 class UnsupportedParameterError(InvalidParameterError, ModelConfigurationError):
@@ -45,7 +47,7 @@ class UnsupportedParameterError(InvalidParameterError, ModelConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class ModelParameters:
-    """The parameters of a model. `extra_body` is the text of a JSON object, so that the parameters can be compared."""
+    """The parameters of a model. `extra_body` is the text of a JSON object, so that parameters can be compared."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -59,7 +61,7 @@ PARAMETER_NAMES = tuple(each.name for each in fields(ModelParameters))
 
 
 def parse_parameters(values: Mapping[str, str]) -> ModelParameters:
-    """Return the parameters that a person wrote; an empty text leaves one out. Raises `InvalidParameterError`."""
+    """Return the parameters that a person wrote. Empty texts count as None. Raises `InvalidParameterError`."""
     texts = {name: values.get(name, "").strip() for name in PARAMETER_NAMES}
     return ModelParameters(
         temperature=_parse_number(texts["temperature"], MAX_TEMPERATURE, sentence("The temperature")),
@@ -71,9 +73,9 @@ def parse_parameters(values: Mapping[str, str]) -> ModelParameters:
 
 
 def apply_parameters(model: BaseChatModel, parameters: ModelParameters) -> BaseChatModel:
-    """Return the model with these parameters. A parameter that its package does not know is left out.
+    """Return the model with these parameters, without parameters that its package does not know.
 
-    Raises `UnsupportedParameterError` for an extra body that cannot be sent: it may be essential.
+    Raises `UnsupportedParameterError` if an extra body cannot be sent, since it may be essential.
     """
     known = type(model).model_fields
     if parameters.extra_body is not None and "extra_body" not in known:
@@ -86,13 +88,14 @@ def apply_parameters(model: BaseChatModel, parameters: ModelParameters) -> BaseC
         if value is not None and found is not None:
             update[found] = {**(getattr(model, found) or {}), **json.loads(value)} if name == "extra_body" else value
     reasoning = getattr(model, "reasoning", None)
-    if "reasoning_effort" in update and isinstance(reasoning, dict):  # Responses read the effort there, if it is set
+    # Responses reads the effort there, if `reasoning` is set.
+    if "reasoning_effort" in update and isinstance(reasoning, dict):
         update["reasoning"] = {**reasoning, "effort": update["reasoning_effort"]}
     return model.model_copy(update=update) if update else model
 
 
 def read_parameters(model: BaseChatModel) -> dict[str, str | float]:
-    """Return the parameters that a model sends. Its extra body is left out: it may hold any text, such as a key."""
+    """Return the parameters that a model sends, without its extra body, which may hold any text, such as a key."""
     found: dict[str, str | float] = {}
     for name, candidates in _FIELD_NAMES.items():
         value = next((value for each in candidates if (value := getattr(model, each, None)) is not None), None)
@@ -102,19 +105,19 @@ def read_parameters(model: BaseChatModel) -> dict[str, str | float]:
 
 
 def list_parameter_fields(model: BaseChatModel) -> list[str]:
-    """Return the fields that the parameters of a model set in its requests, in the spellings that providers use."""
+    """Return the request fields that a model's parameters set, in the providers' spellings."""
     names = [spelling for name in read_parameters(model) for spelling in (name, *_SPELLINGS.get(name, ()))]
     return [*names, *_list_field_names(getattr(model, "extra_body", None))]
 
 
 def list_chosen_fields(parameters: ModelParameters) -> list[str]:
-    """Return the fields of requests that these parameters set."""
+    """Return the request fields that these parameters set."""
     chosen = [name for name in PARAMETER_NAMES if name != "extra_body" and getattr(parameters, name) is not None]
     return [*chosen, *_list_field_names(json.loads(parameters.extra_body or "{}"))]
 
 
 def _list_field_names(body: object) -> list[str]:
-    """Return the names in an extra body that are names, and no other text."""
+    """Return an extra body's keys that are plain names."""
     return [name for name in body if _FIELD_NAME.fullmatch(name)] if isinstance(body, dict) else []
 
 
@@ -167,12 +170,13 @@ def _parse_extra_body(text: str) -> str | None:
 
 
 def check_extra_body(text: str) -> str:
-    """Return the text of an extra body. Raises `ValueError` if it cannot be sent, or has a field of Waymark's own."""
+    """Return the text of an extra body. Raises `ValueError` if it cannot be sent, or sets a field of Waymark's own."""
     if len(text) > MAX_EXTRA_BODY_CHARS:
         raise ValueError("too long")
     try:
         body = json.loads(text)
-        json.dumps(body, allow_nan=False, ensure_ascii=False).encode()  # a lone surrogate raises a ValueError
+        # A lone surrogate raises a ValueError.
+        json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     if not isinstance(body, dict) or not body.keys().isdisjoint(OWN_FIELDS):
@@ -181,8 +185,9 @@ def check_extra_body(text: str) -> str:
 
 
 def write_extra_body(body: object) -> str:
-    """Return an extra body as JSON. Raises `ValueError` as `check_extra_body` does."""
+    """Return an extra body as JSON. Raises the `ValueError` of `check_extra_body`."""
     try:
         return check_extra_body(json.dumps(body, ensure_ascii=False))
-    except TypeError as error:  # such as a date of TOML
+    # TOML has dates, for example.
+    except TypeError as error:
         raise ValueError("not JSON") from error

@@ -1,4 +1,4 @@
-"""The words of a provider that refused a request, without keys, for the log and for the page behind “Details”."""
+"""The words of a refusing provider, without keys, for the log and for the page behind “Details”."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -10,19 +10,23 @@ from agent.models.refusal_body import MAX_READ_CHARS, find_message, read_error_o
 from checkpoints.values import serde
 from checkpoints.values.text import shorten_line
 
-MAX_WORDS_CHARS = 500  # characters
+MAX_WORDS_CHARS = 500
 MASK = "***"
-_KEYS_ATTRIBUTE = "_waymark_keys"  # of an error: the keys of the model that raised it
+# The attribute of an error for the keys of its model.
+_KEYS_ATTRIBUTE = "_waymark_keys"
 _KEY_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
-_MIN_KEY_CHARS = 6  # a shorter value of a header is no key, and may be a common word
-# Each pattern begins with fixed text or at the beginning of a word, and repeats one class: no text is searched twice.
+# A shorter value of a header is not a key, and may be a common word.
+_MIN_KEY_CHARS = 6
+# Keys are found by their first letters, in the shortened form of some providers, in headers and addresses, and as long words
+# of letters and digits. Each pattern begins with fixed text or at a word boundary, and repeats one class, so no text is
+# searched twice.
 _KEYS = re.compile(
-    r"""\b(?:sk|pk|gsk|xai|hf|tvly|ghp|gho|github_pat|nvapi|rk|pplx)[-_][\w*.-]{6,}"""  # by their first letters
+    r"""\b(?:sk|pk|gsk|xai|hf|tvly|ghp|gho|github_pat|nvapi|rk|pplx)[-_][\w*.-]{6,}"""
     r"""|\b(?:AIza|AKIA|ASIA|ABSK|eyJ)[\w*.=-]{6,}|\b(?:AQ|ya29)\.[\w*.…-]+"""
-    r"""|(?<![\w-])[\w-]*\*{3,}[\w*-]*"""  # shortened by the provider: its beginning and its end are readable
+    r"""|(?<![\w-])[\w-]*\*{3,}[\w*-]*"""
     r"""|(?<![\w-])(?=[\w-]*\d)[\w-]+(?:\.{3}|…)[\w-]+|(?<![\w-])[\w-]+(?:\.{3}|…)(?=[\w-]*\d)[\w-]+"""
     r"""|(?<=bearer )\S+|(?<=://)[^\s/@:]{1,100}:[^\s/@]{1,200}(?=@)|(?<=:)(?!//)[^\s/@:'",]{3,200}(?=@)"""
-    r"""|\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}\b""",  # a long word of letters and digits
+    r"""|\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}\b""",
     re.IGNORECASE,
 )
 _LABELLED_KEYS = re.compile(
@@ -34,12 +38,12 @@ _NAME = re.compile(r"[\w.\[\]-]{1,100}", re.ASCII)
 
 
 def attach_keys(error: BaseException, keys: Collection[SecretStr]) -> None:
-    """Attach the keys of a model to its error: `read_provider_words` masks them exactly."""
+    """Attach a model's keys to its error, so that `read_provider_words` masks them exactly."""
     setattr(error, _KEYS_ATTRIBUTE, tuple(keys))
 
 
 def read_provider_words(error: BaseException) -> str | None:
-    """Return the provider's reason as one bounded line without keys; None if the error did not come from a provider.
+    """Return the provider's reason as one bounded line without keys, or None for errors from elsewhere.
 
     Other errors may quote the conversation.
     """
@@ -47,7 +51,7 @@ def read_provider_words(error: BaseException) -> str | None:
     if refusal is None:
         return None
     text = " ".join(_list_words(refusal))
-    # A key that the cut divides could not be recognised, so the last word goes with it.
+    # The cut may divide a key, which the patterns would then miss, so the last word is dropped.
     text = text if len(text) <= MAX_READ_CHARS else text[:MAX_READ_CHARS].rpartition(" ")[0]
     visible = "".join(each for each in " ".join(serde.sanitize_text(text).split()) if each.isprintable())
     for key in _collect_keys(error, refusal):
@@ -61,7 +65,7 @@ def _find_provider_error(error: BaseException) -> BaseException | None:
 
 
 def _list_words(refusal: BaseException) -> Iterator[str]:
-    """Return the status, and the message of the body; without a body, the text of the error."""
+    """Yield the status and the body's message. Without a body, yield the error's text."""
     if status := read_status(refusal):
         yield f"HTTP {status}:"
     yield find_message(refusal) or str(refusal)
@@ -70,7 +74,7 @@ def _list_words(refusal: BaseException) -> Iterator[str]:
 
 
 def _list_names(refusal: BaseException) -> list[str]:
-    """Return the names that the body gives: code, type and parameter. Anything else than a name may be a quotation."""
+    """Return code, type and parameter from the body if they are plain names. Other text may quote the conversation."""
     body = read_error_object(refusal)
     values = {name: body.get(name) for name in ("code", "type", "param")}
     return [
@@ -81,7 +85,7 @@ def _list_names(refusal: BaseException) -> list[str]:
 
 
 def _collect_keys(error: BaseException, refusal: BaseException) -> list[str]:
-    """Return the keys of the model, and those in the headers of the refused request; the longest first."""
+    """Return the model's keys and the keys in the refused request's headers, the longest first."""
     attached = [key for link in iterate_causes(error) for key in getattr(link, _KEYS_ATTRIBUTE, ())]
     request = getattr(refusal, "request", None) or getattr(getattr(refusal, "response", None), "_request", None)
     headers = getattr(request, "headers", None) or {}

@@ -12,9 +12,11 @@ from checkpoints.values.sentence import sentence
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-PROVIDERS = {  # the package, its class, and the name of the key
+# Package, class, and name of the key.
+PROVIDERS = {
     "anthropic": ("langchain_anthropic", "ChatAnthropic", "ANTHROPIC_API_KEY"),
-    "bedrock": ("langchain_aws", "ChatBedrockConverse", None),  # reads its credentials from AWS's own configuration
+    # The package reads its credentials from AWS's own configuration.
+    "bedrock": ("langchain_aws", "ChatBedrockConverse", None),
     "cohere": ("langchain_cohere", "ChatCohere", "COHERE_API_KEY"),
     "deepseek": ("langchain_deepseek", "ChatDeepSeek", "DEEPSEEK_API_KEY"),
     "google_genai": ("langchain_google_genai", "ChatGoogleGenerativeAI", "GOOGLE_API_KEY"),
@@ -26,7 +28,7 @@ PROVIDERS = {  # the package, its class, and the name of the key
     "xai": ("langchain_xai", "ChatXAI", "XAI_API_KEY"),
 }
 
-PROVIDER_LABELS = {  # their own spellings
+PROVIDER_LABELS = {
     "anthropic": "Anthropic",
     "azure": "Azure OpenAI",
     "bedrock": "Amazon Bedrock",
@@ -46,7 +48,7 @@ COMPATIBLE_SERVER = sentence("OpenAI-compatible server")
 
 
 def label_provider(spec: str, keys: ProviderKeys) -> str:
-    """Return the provider of a model for people. Empty: the demo's. A server behind OPENAI_BASE_URL is not OpenAI."""
+    """Return the provider of a model for people; empty for the demo. A server behind OPENAI_BASE_URL is not OpenAI."""
     provider, separator, _ = spec.strip().partition(":")
     provider = provider.removesuffix("-responses")
     if provider == "openai" and keys.openai_base_url:
@@ -55,7 +57,7 @@ def label_provider(spec: str, keys: ProviderKeys) -> str:
 
 
 def shorten_spec(spec: str) -> str:
-    """Return the name of a model without its provider: the same rule as assets/modules/lib/model-names.mjs."""
+    """Return a model's name without its provider, by the same rule as assets/modules/lib/model-names.mjs."""
     provider, _, name = spec.partition(":")
     return name if name and provider in SPEC_PREFIXES else spec
 
@@ -72,7 +74,8 @@ def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseCha
             sentence("{spec} needs the package {install}: pip install {install}.", spec=spec, install=install)
         ) from None
     options: dict[str, Any] = {"model": name}
-    if key is not None:  # some packages read the key only at their first request
+    # Some packages read the key only at their first request.
+    if key is not None:
         if key not in keys.other_keys:
             raise ModelConfigurationError(sentence("{key} is missing; {spec} needs it.", key=key, spec=spec))
         options["api_key"] = keys.other_keys[key]
@@ -81,20 +84,23 @@ def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseCha
     try:
         model = _keep_reasoning(model_class)(**options)
         _refuse_redirects(model)
-    except ValueError:  # also pydantic's; its text shows the values
+    # This includes pydantic's error, and its text shows the values.
+    except ValueError:
         raise ModelConfigurationError(sentence("{package} is not set up for {spec}.", package=package, spec=spec)) from None
     return model
 
 
 def _refuse_redirects(model: BaseChatModel) -> None:
-    """Let OpenAI's and Anthropic's clients follow no redirect: it would carry the conversation, and a key, to any host."""
+    """Stop OpenAI's and Anthropic's clients from following redirects, which would carry conversation and key to any host."""
     for name in ("root_async_client", "_async_client"):
         if (client := getattr(model, name, None)) is not None:
             client._client.follow_redirects = False
 
 
 def _keep_reasoning(model_class: type[BaseChatModel]) -> type[BaseChatModel]:
-    """Return a subclass that keeps and sends back the reasoning its package drops, without the parts the server refuses."""
+    """Return a subclass that keeps and returns the reasoning that its package drops, except parts that the server
+    refuses.
+    """
     from agent.models.anthropic import build_anthropic_class  # noqa: PLC0415  imports LangChain's models
     from agent.models.fallbacks import ReasoningFallback  # noqa: PLC0415  as above
 

@@ -1,4 +1,4 @@
-"""Reasoning in a model's stream, and in the requests that give it back to the model that made it."""
+"""Reasoning in a model's stream, and in later requests to the model that made it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from checkpoints.values.reasoning import Item, Reasoning, drop_reasoning_entry
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-WIRE_KEY = "waymark_wire"  # in a chunk's additional_kwargs: fields of Chat Completions that the library drops
+# A key of a chunk's `additional_kwargs`. It holds the fields of Chat Completions that the library drops.
+WIRE_KEY = "waymark_wire"
 TEXT_FIELDS = ("reasoning_content", "reasoning")
 REASONING_BLOCKS = {"thinking", "redacted_thinking", "reasoning", "reasoning_content"}
 _CALL_BLOCKS = {"tool_use", "function_call", "tool_call"}
-_ANSWER_KWARGS = {"tool_calls", "function_call", "parsed", "refusal", "audio"}  # of the library, in additional_kwargs
+# The library's own entries of `additional_kwargs`.
+_ANSWER_KWARGS = {"tool_calls", "function_call", "parsed", "refusal", "audio"}
 _LIBRARY_KWARGS = {*_ANSWER_KWARGS, WIRE_KEY, *TEXT_FIELDS}
 
 
 def identify_source(spec: str, chat: BaseChatModel) -> str:
-    """Return the source of a model's items: its spec and a fingerprint of its address. Nothing else takes them."""
+    """Return the source of a model's items: its spec and a fingerprint of its address. No other model takes the items."""
     address = next(
         (str(value) for name in ("openai_api_base", "azure_endpoint") if (value := getattr(chat, name, None))), ""
     )
@@ -38,8 +40,10 @@ class ReasoningReader:
     def __init__(self) -> None:
         self._splitter = ThinkSplitter()
         self._texts: list[str] = []
-        self._has_field = False  # the reasoning comes apart from the text
-        self._answered_at: float | None = None  # the beginning of text that may yet turn out to be reasoning
+        # The reasoning comes apart from the text.
+        self._has_field = False
+        # The start of text that may yet turn out to be reasoning.
+        self._answered_at: float | None = None
         self._begun_at: float | None = None
         self._ended_at: float | None = None
         self._text_field = ""
@@ -70,11 +74,11 @@ class ReasoningReader:
         return piece
 
     def split_answer(self, text: str) -> str:
-        """Return the complete text of the answer without the reasoning in it."""
+        """Return the text of the complete answer, without reasoning."""
         return split_thought(text, takes_lone_tag=not self._has_field).text
 
     def build(self, merged: AIMessageChunk, source: str, unreadable_places: Sequence[int] = ()) -> Reasoning:
-        """Return the reasoning of the complete answer. `unreadable_places`: the calls that are no `tool_calls` of it."""
+        """Return the reasoning of the complete answer. `unreadable_places` are the positions of its invalid calls."""
         indexes = [chunk["index"] for chunk in merged.tool_call_chunks]
         calls = [
             self._call_fields.get(index if isinstance(index, int) else place, {}) for place, index in enumerate(indexes)
@@ -123,7 +127,7 @@ class ReasoningReader:
 
 
 def merge_details(known: list[Any], added: Sequence[Any]) -> list[Any]:
-    """Join the pieces of OpenRouter's `reasoning_details`: those of one type and index are one."""
+    """Join the pieces of OpenRouter's `reasoning_details` by their type and index."""
     merged = list(known)
     for piece in added:
         place = next((at for at, each in enumerate(merged) if _is_same_detail(each, piece)), None)
@@ -153,7 +157,7 @@ def _read_block_texts(chunk: AIMessageChunk) -> str:
 
 
 def _read_block_text(block: Any) -> str:
-    """Return the text of a block: Anthropic, Responses, Mistral, Bedrock."""
+    """Return the text of a reasoning block from Anthropic, Responses, Mistral or Bedrock."""
     if not isinstance(block, dict) or block.get("type") not in REASONING_BLOCKS:
         return ""
     for key in ("thinking", "reasoning", "summary", "content", "reasoning_content", "text"):
@@ -197,17 +201,19 @@ def _drop_indexes(value: Any) -> Any:
 
 
 def restore_reasoning(messages: Sequence[AnyMessage], source: str, chat: BaseChatModel) -> list[AnyMessage]:
-    """Return a request's messages with the reasoning that its model takes back in its form, and without all other."""
+    """Return a request's messages with only the reasoning that its model takes back, in the model's form."""
     selected = select_reasoning(messages, source)
     return selected if getattr(chat, "takes_reasoning", False) else list(map(_restore_message, selected))
 
 
 def select_reasoning(messages: Sequence[AnyMessage], source: str) -> list[AnyMessage]:
-    """Return a request's messages with the reasoning that its model takes back, and without all other.
+    """Return a request's messages with only the reasoning that its model takes back.
 
-    The fields of calls always go back. The rest goes back within a turn that calls tools: elsewhere providers ignore it.
+    Fields of calls always go back. Other reasoning goes back within a turn that calls tools, since providers ignore it
+    elsewhere.
     """
-    if not any(message.additional_kwargs for message in messages):  # as in most conversations: nothing else is looked at
+    # Most conversations need no further look.
+    if not any(message.additional_kwargs for message in messages):
         return list(messages)
     return [
         _select_in_message(message, source, in_loop=in_loop)
@@ -250,9 +256,10 @@ def _restore_message(message: AnyMessage) -> AnyMessage:
 
 
 def fill_blocks(message: AnyMessage, blocks: Sequence[Item]) -> list[dict[str, Any]]:
-    """Return the content of an answer with its items in their places. The library adds calls that are not among them.
+    """Return the content of an answer with its items in their places. The library adds missing calls.
 
-    Text without a place, such as a number, comes before the calls: nothing may stand between a call and its result.
+    Text without a place, such as a number, comes before the calls, since nothing may stand between a call and its
+    result.
     """
     text = [{"type": "text", "text": message.text}] if message.text else []
     has_place = any(block.get("type") == "text" for block in blocks)
@@ -267,7 +274,7 @@ def fill_blocks(message: AnyMessage, blocks: Sequence[Item]) -> list[dict[str, A
 
 
 def drop_reasoning(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages without any reasoning, in whichever form their model reads it. Others stay the same objects."""
+    """Return the messages without reasoning in any form. Messages without reasoning stay the same objects."""
     return [_drop_reasoning(message) if isinstance(message, AIMessage) else message for message in messages]
 
 

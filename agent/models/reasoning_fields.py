@@ -1,4 +1,4 @@
-"""Reasoning in OpenAI's two APIs: the fields that the library drops, and the terms that a server takes them back on."""
+"""Reasoning in OpenAI's two APIs: fields that the library drops, and a server's terms for taking them back."""
 
 import json
 import re
@@ -27,13 +27,13 @@ from checkpoints.values.reasoning import Reasoning
 
 _KEPT_FIELDS = (*TEXT_FIELDS, "reasoning_details", "extra_content")
 _KNOWN_CALL_FIELDS = {"index", "id", "type", "function"}
-# Google documents this value for calls of another model; it documents none for DeepSeek, which only checks the field.
+# Google documents this value for calls of another model. DeepSeek documents none, and only checks the field.
 NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 NO_REASONING = "(not kept)"
 _HOST_TERMS = {
     "api.deepseek.com": {"needs_reasoning": True},
     "generativelanguage.googleapis.com": {"needs_signature": True},
-    # It reports usage without being asked, and takes no field that it does not know.
+    # Mistral reports usage unasked, and takes no unknown field.
     "api.mistral.ai": {
         "needs_short_ids": True,
         "needs_answered_results": True,
@@ -41,14 +41,15 @@ _HOST_TERMS = {
         "takes_completion_tokens": False,
     },
 }
-_DEMANDS = {  # by the term that meets it
+_DEMANDS = {
     "needs_reasoning": r"(?:missing|must be passed).*reasoning_content|reasoning_content.*(?:missing|must be passed)",
     "needs_signature": r"missing.*thought.?signature|thought.?signature.*(?:missing|required)",
     "needs_short_ids": r"tool call id was .* length of 9",
     "needs_answered_results": r"unexpected role '?user'? after role '?tool",
     "needs_joined_questions": r"roles must alternate",
 }
-_STREAM_REFUSED = re.compile(  # a stream that broke off refuses nothing
+# A stream that broke off refuses nothing.
+_STREAM_REFUSED = re.compile(
     r"stream_options|\bstream(?:s|ing|ed)?\b(?!\s+(?:error|was|has|closed|reset|ended|failed|broke|disconnected))",
     re.IGNORECASE,
 )
@@ -65,27 +66,30 @@ _TERMS_KEY = "waymark_terms"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The rules of a server about its requests. They are learned from its refusals (see `fallbacks`)."""
+    """The rules of a server about its requests, learned from its refusals (see `fallbacks`)."""
 
-    needs_reasoning: bool = False  # in every answer of a request
-    needs_signature: bool = False  # in the first call of every answer
-    needs_short_ids: bool = False  # of calls
-    needs_answered_results: bool = False  # no user's message right after a result
-    needs_joined_questions: bool = False  # no user's message right after another
+    # Required in every answer of a request, or in the first call of every answer.
+    needs_reasoning: bool = False
+    needs_signature: bool = False
+    needs_short_ids: bool = False
+    # No user's message may directly follow a result, or another user's message.
+    needs_answered_results: bool = False
+    needs_joined_questions: bool = False
     takes_summary: bool = True
     takes_encrypted: bool = True
-    takes_usage: bool = True  # the wish for it, in a stream
-    takes_completion_tokens: bool = True  # max_completion_tokens; else max_tokens
+    # Takes the request for usage in a stream, or `max_completion_tokens` instead of `max_tokens`.
+    takes_usage: bool = True
+    takes_completion_tokens: bool = True
     streams: bool = True
 
     @property
     def changes_entries(self) -> bool:
-        """Return whether the entry of a message in a request depends on others, or is changed with the request."""
+        """Return whether a message's entry in a request depends on other messages, or changes with the request."""
         return self.needs_short_ids or self.needs_answered_results or self.needs_joined_questions
 
 
 def change_terms(attempt: Attempt[Terms], refusal: Exception, *, is_responses: bool) -> Attempt[Terms] | None:
-    """Return the request on the terms that a refusal shows; None if it shows none."""
+    """Return the request on the terms that a refusal shows, or None if it shows none."""
     words = read_words(refusal)
     changes = _read_responses_terms(refusal, words) if is_responses else _read_chat_terms(attempt, words)
     if not changes and _STREAM_REFUSED.search(words):
@@ -99,14 +103,15 @@ def _read_chat_terms(attempt: Attempt[Terms], words: str) -> dict[str, bool]:
         return {demanded: True}
     if _COMPLETION_TOKENS_REFUSED.search(words) and attempt.terms.takes_completion_tokens:
         return {"takes_completion_tokens": False}
-    if attempt.has_reasoning:  # the refused field may be its own: that goes first
+    if attempt.has_reasoning:
+        # The refused field may be the request's own reasoning, which goes first.
         return {}
     named = {"needs_reasoning": "reasoning_content", "needs_signature": "extra_content"}
     return {name: False for name, key in named.items() if key in words and getattr(attempt.terms, name)}
 
 
 def _read_responses_terms(refusal: Exception, words: str) -> dict[str, bool]:
-    """Return the options that are refused by name. A sentence may contain words such as “include” for another reason."""
+    """Return the options refused by name. A sentence may contain words such as “include” for another reason."""
     param = str(getattr(refusal, "param", None) or "")
     refused = {
         "takes_summary": param in ("reasoning", "reasoning.summary") or _SUMMARY_REFUSED.search(words),
@@ -127,17 +132,16 @@ class ReasoningFields(BaseChatOpenAI):
 
     @property
     def takes_reasoning(self) -> bool:
-        """Return that this model reads `Reasoning` from its messages itself."""
         return True
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        # By the host and not by the model's name: other servers of the same model refuse the fields.
+        # The host decides, since other servers of the same model refuse the fields.
         address = self.openai_api_base or getattr(self, "api_base", None)
         self._memory.terms = Terms(**_HOST_TERMS.get(urlsplit(str(address or "")).hostname or "", {}))
 
     def prepare_request(self, messages: list[BaseMessage]) -> BaseMessage:
-        """Return the request of these messages on the server's terms, with its JSON."""
+        """Return the request for these messages on the server's terms, with its JSON."""
         terms, name = self._memory.terms, "input" if self.use_responses_api else "messages"
         entries = self._get_request_payload(messages, stop=None, **{_TERMS_KEY: terms})[name]
         return PreparedRequest.build(messages, {name: KeptEntries(entries)}, terms)
@@ -168,8 +172,9 @@ class ReasoningFields(BaseChatOpenAI):
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **kwargs: Any
     ) -> dict[str, Any]:
         terms: Terms = kwargs.pop(_TERMS_KEY, self._memory.terms)
+        # The library would look at each message twice, and nearly all inputs are lists of messages.
         if isinstance(input_, list) and all(isinstance(each, BaseMessage) for each in input_):
-            messages: list[Any] = input_  # as they nearly always are: the library would look at each twice
+            messages: list[Any] = input_
         else:
             messages = self._convert_input(input_).to_messages()
         prepared = find_prepared(messages)
@@ -177,7 +182,8 @@ class ReasoningFields(BaseChatOpenAI):
             messages = []
         if self.use_responses_api:
             messages = [_fill_response_items(message) for message in messages]
-        keeps = not (self.use_responses_api or terms.changes_entries)  # an entry then depends on its message alone
+        # Then an entry depends on its message alone.
+        keeps = not (self.use_responses_api or terms.changes_entries)
         known = self._entries[terms] if keeps else MessageCache[dict[str, Any]]()
         entries = [known.find(message) for message in messages]
         new = [message for message, entry in zip(messages, entries, strict=True) if entry is None]
@@ -236,7 +242,7 @@ def _ask_for_reasoning(payload: dict[str, Any], terms: Terms) -> None:
 
 
 def _read_wire(part: Any) -> dict[str, Any]:
-    """Return the fields of a message, or of a piece of one, that the library drops."""
+    """Return the fields of a message, or of a piece, that the library drops."""
     if not isinstance(part, dict):
         return {}
     fields = {name: part[name] for name in _KEPT_FIELDS if part.get(name)}
@@ -251,7 +257,6 @@ def _read_wire(part: Any) -> dict[str, Any]:
 
 
 def _add_fields(entry: dict[str, Any], reasoning: Reasoning, terms: Terms) -> None:
-    """Add the reasoning of an answer to its message in a request of Chat Completions."""
     entry.update({name: value for name, value in reasoning.fields.items() if name in _KEPT_FIELDS})
     if reasoning.text_field in TEXT_FIELDS and reasoning.text:
         entry[reasoning.text_field] = reasoning.text
@@ -265,7 +270,7 @@ def _add_fields(entry: dict[str, Any], reasoning: Reasoning, terms: Terms) -> No
 
 
 def _fill_response_items(message: BaseMessage) -> BaseMessage:
-    """Return an answer with its reasoning items in their places, as far as they can be sent back without storage."""
+    """Return an answer with its reasoning items in their places, if they can be sent back without storage."""
     reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
     if reasoning is None or not isinstance(message, AIMessage):
         return message
@@ -285,7 +290,7 @@ def _fill_response_items(message: BaseMessage) -> BaseMessage:
 
 
 def _remove_lone_items(items: list[Any]) -> None:
-    """Remove reasoning that nothing of its answer follows: the service refuses it."""
+    """Remove reasoning items that nothing of their answer follows, since the service refuses them."""
     followed = ("function_call", "message", "reasoning")
     for at in range(len(items) - 1, -1, -1):
         if items[at].get("type") != "reasoning":

@@ -1,13 +1,14 @@
-"""Refusals of servers, as long as they are believed: a router may have asked another server, and servers get better."""
+"""Recent refusals of servers. They expire, since a router may have asked another server, and servers get better."""
 
 from collections.abc import Hashable
 from time import monotonic
 
-MAX_AGE_SECONDS = 3_600.0  # then the next request asks for it again, and may be refused again
+# After that, the next request asks again, and may be refused again.
+MAX_AGE_SECONDS = 3_600.0
 
 
 class RecentRefusals:
-    """What servers have refused within the last hour, by any key."""
+    """Refusals within the last hour, by any key."""
 
     def __init__(self) -> None:
         self._times: dict[Hashable, float] = {}
@@ -16,7 +17,7 @@ class RecentRefusals:
         self._times[key] = monotonic()
 
     def knows(self, key: Hashable) -> bool:
-        """Return whether it was ever refused."""
+        """Return whether the key was ever refused."""
         return key in self._times
 
     def __contains__(self, key: object) -> bool:

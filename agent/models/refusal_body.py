@@ -1,14 +1,17 @@
-"""The body of a provider's refusal. Servers write it in many shapes; OpenAI's client keeps all of them as `body`."""
+"""The body of a provider's refusal. Servers write it in many shapes. OpenAI's client keeps all of them as `body`."""
 
 from collections.abc import Mapping
 
-MAX_READ_CHARS = 5_000  # of the words; the rest is not looked at
-_MAX_LEVELS = 4  # of a body, down to its words
-_MESSAGE_KEYS = ("message", "error", "detail", "msg")  # of OpenAI and Anthropic, Ollama and others, FastAPI, vLLM
+# Longer words are cut.
+MAX_READ_CHARS = 5_000
+# The depth at which words are searched in a body.
+_MAX_LEVELS = 4
+# The keys of OpenAI and Anthropic, of Ollama and others, of FastAPI, and of vLLM.
+_MESSAGE_KEYS = ("message", "error", "detail", "msg")
 
 
 class ReportedFailure(Exception):
-    """A failure that a provider reports within its answer. `body` is its error, as that of a refused request."""
+    """A failure that a provider reports within its answer. `body` is the error, as in a refused request."""
 
     def __init__(self, body: object) -> None:
         super().__init__("the provider reported a failure")
@@ -18,22 +21,24 @@ class ReportedFailure(Exception):
 
 
 def read_words(error: BaseException) -> str:
-    """Return the text of an error with the provider's words, which a client may have left out of the text."""
+    """Return an error's text with the provider's words, which a client may have left out of the text."""
     text, message = str(error)[:MAX_READ_CHARS], find_message(error)
     return text if message in text else f"{text}: {message}"
 
 
 def find_message(error: BaseException) -> str:
-    """Return the message of an error's body; empty without one."""
+    """Return the message of an error's body, or an empty text."""
     return _read_message(getattr(error, "body", None), _MAX_LEVELS)[:MAX_READ_CHARS]
 
 
 def read_error_object(error: BaseException) -> Mapping[str, object]:
-    """Return the error's object in an answer's body; empty without one."""
+    """Return the error object in an error's body, or an empty mapping."""
     body = getattr(error, "body", None)
-    if isinstance(body, list) and body:  # of Gemini's compatible address
+    # Gemini's compatible address sends a list.
+    if isinstance(body, list) and body:
         body = body[0]
-    within = body.get("error") if isinstance(body, Mapping) else None  # of Anthropic; OpenAI's client takes it out
+    # Anthropic nests the error. OpenAI's client takes it out.
+    within = body.get("error") if isinstance(body, Mapping) else None
     found = within if isinstance(within, Mapping) else body
     return found if isinstance(found, Mapping) else {}
 

@@ -1,4 +1,4 @@
-"""The models of the app, where a person may connect another provider while it runs."""
+"""The app's models. A person may connect another provider while the app runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ReplaceableModels:
-    """A catalogue whose models can be replaced as a whole. A run keeps the model that it began with."""
+    """A catalogue whose models can be replaced as a whole. A run keeps the model with which it began."""
 
     def __init__(self, models: ConfiguredModels) -> None:
         self.current = models

@@ -1,4 +1,4 @@
-"""Bodies of requests for OpenAI's client. The JSON of a message that goes to the model again is not written again."""
+"""Bodies of requests for OpenAI's client. A message that is sent again is not encoded again."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from agent.models.fallbacks import Attempt
 
 
 class KeptEntry(dict[str, Any]):
-    """The entry of a message in requests, with its JSON. It is not changed."""
+    """The entry of a message in requests, with its JSON. It must not change."""
 
     __slots__ = ("_json",)
     _json: bytes
@@ -25,7 +25,7 @@ class KeptEntry(dict[str, Any]):
 
 
 class KeptEntries(list[Any]):
-    """The entries of a long request, with their JSON. They are not changed."""
+    """The entries of a long request, with their JSON. They must not change."""
 
     def __init__(self, entries: Iterable[Any]) -> None:
         super().__init__(entries)
@@ -33,7 +33,9 @@ class KeptEntries(list[Any]):
 
 
 class PreparedRequest(HumanMessage):
-    """One message in place of all of a long request: the library looks at each message many times, on the event loop."""
+    """One message that replaces all messages of a long request: the library looks at each message many times on the
+    event loop.
+    """
 
     _messages: list[BaseMessage] = PrivateAttr(default_factory=list)
     _parts: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -60,32 +62,32 @@ class PreparedRequest(HumanMessage):
 
 
 def find_prepared(messages: Sequence[BaseMessage]) -> PreparedRequest | None:
-    """Return the prepared request that stands in place of these messages."""
+    """Return the prepared request that replaces these messages, if any."""
     first = messages[0] if len(messages) == 1 else None
     return first if isinstance(first, PreparedRequest) else None
 
 
 def list_whole(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages that a prepared request stands for; others as they are."""
+    """Return the messages that a prepared request replaces. Other messages stay as they are."""
     prepared = find_prepared(messages)
     return prepared.messages if prepared else messages
 
 
 def choose_sent(messages: list[BaseMessage], attempt: Attempt[Any]) -> list[BaseMessage]:
-    """Return what to send for an attempt: the prepared request, where it is of the attempt's messages and terms."""
+    """Return what to send for an attempt: the prepared request, if its messages and terms match."""
     prepared = find_prepared(messages)
     fits = prepared is not None and attempt.messages is prepared.messages and attempt.terms == prepared.terms
     return messages if fits else list(attempt.messages)
 
 
 def prepare_request(chat: Any, messages: list[Any]) -> list[Any]:
-    """Return what to send in place of a long request's messages, where their model can be prepared. On a thread."""
+    """Return what to send in place of a long request's messages, if the model can prepare it. Runs on a thread."""
     prepare = getattr(chat, "prepare_request", None)
     return messages if prepare is None else [prepare(messages)]
 
 
 def write_body(body: Mapping[str, Any]) -> bytes:
-    """Return the JSON of a body, as the client itself would write it, with its messages last."""
+    """Return the JSON of a body, as the client would write it, with its messages last."""
     others = dict(body)
     name = "input" if isinstance(others.get("input"), KeptEntries) else "messages"
     entries = others.pop(name, None)

@@ -1,24 +1,27 @@
 """Reasoning in tags at the beginning of an answer, as local models write it: `<think>…</think>` and its relatives.
 
-Some templates open the block themselves (DeepSeek-R1, QwQ, EXAONE Deep). Their answers hold the closing tag alone, and all
-text before it is reasoning (vllm-project/vllm#12999, ggml-org/llama.cpp#11861). By then that text has been passed on.
+Some templates open the block themselves (DeepSeek-R1, QwQ, EXAONE Deep). Their answers hold only the closing tag, and
+all text before it is reasoning (vllm-project/vllm#12999, ggml-org/llama.cpp#11861). By then, that text has been passed
+on.
 """
 
 import re
 from dataclasses import dataclass
 
-MAX_QUOTED_TAGS = 1_000  # before a tag that ends reasoning; an answer with more has no reasoning before it
+# The limit before a tag that ends reasoning. An answer with more quoted tags has no reasoning before it.
+MAX_QUOTED_TAGS = 1_000
 TAG_NAMES = ("think", "thinking", "thought")
 _OPENINGS = tuple(f"<{name}>" for name in TAG_NAMES)
 _CLOSINGS = tuple(f"</{name}>" for name in TAG_NAMES)
 _OPENING_OR_CLOSING = re.compile("|".join((*_OPENINGS, *_CLOSINGS)))
 _FENCE = re.compile(r" {0,3}(?:```|~~~)")
-_MAX_FENCE_CHARS = 6  # of a fence with the spaces before it
+# Length of a fence with the spaces before it.
+_MAX_FENCE_CHARS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPiece:
-    """The text and the reasoning of a piece. `withdrawn`: the text of all pieces before, which was reasoning, too."""
+    """The text and the reasoning of a piece. `withdrawn` is the text of all earlier pieces, which was reasoning, too."""
 
     text: str = ""
     thought: str = ""
@@ -26,19 +29,22 @@ class SplitPiece:
 
 
 class ThinkSplitter:
-    """Split an answer that arrives in pieces into its text and the reasoning before it."""
+    """Splits an answer that arrives in pieces into its text and the reasoning before it."""
 
     def __init__(self) -> None:
         self._pending = ""
-        self._state = "beginning"  # then opened, thinking, closed and text; or unopened, until a tag decides, and text
-        self._closing = ""  # the tag that ends the reasoning
+        # Followed by opened, thinking, closed and text; or by unopened, until a tag decides, and text.
+        self._state = "beginning"
+        # The tag that ends the reasoning.
+        self._closing = ""
         self._takes_lone_tag = True
-        self._passed_texts: list[str] = []  # while no tag has decided
-        self._quotes = _QuoteTracker()  # over these texts
+        # Texts that were passed on while no tag had decided, and their quotes.
+        self._passed_texts: list[str] = []
+        self._quotes = _QuoteTracker()
         self._quoted_tags = 0
 
     def expect_no_lone_tag(self) -> None:
-        """Take a closing tag without an opening one as text from now on: the reasoning comes in a field of its own."""
+        """Treat a lone closing tag as text from now on, since the reasoning comes in its own field."""
         self._takes_lone_tag = False
 
     def feed(self, piece: str) -> SplitPiece:
@@ -56,7 +62,7 @@ class ThinkSplitter:
         return SplitPiece(self._take_text_after_tag(), thought)
 
     def flush(self) -> SplitPiece:
-        """Return the rest at the end of the answer. Reasoning without an end stays reasoning."""
+        """Return the rest at the end of the answer. Unfinished reasoning stays reasoning."""
         state, rest = self._state, self._end()
         if state == "thinking":
             return SplitPiece(thought=rest)
@@ -76,7 +82,7 @@ class ThinkSplitter:
         return True
 
     def _find_lone_tag(self) -> SplitPiece:
-        """Return the text up to a tag. A closing tag without an opening one ends the reasoning, unless it is quoted."""
+        """Return the text up to a tag. A lone closing tag ends the reasoning, unless it is quoted."""
         tracked = 0
         for found in _OPENING_OR_CLOSING.finditer(self._pending):
             if found[0] in _OPENINGS:
@@ -91,7 +97,8 @@ class ThinkSplitter:
             if self._quoted_tags > MAX_QUOTED_TAGS:
                 return SplitPiece(self._end())
         text = self._pending[: len(self._pending) - _count_held_chars(self._pending, (*_OPENINGS, *_CLOSINGS))]
-        self._quotes.add(text[tracked:])  # a tag that is held begins where the text ends
+        # A held tag begins where the text ends.
+        self._quotes.add(text[tracked:])
         self._passed_texts.append(text)
         self._pending = self._pending[len(text) :]
         return SplitPiece(text)
@@ -118,18 +125,19 @@ class ThinkSplitter:
 
 
 def _count_held_chars(text: str, tags: tuple[str, ...]) -> int:
-    """Return the length of the end of a text that may become one of the tags."""
+    """Return the length of a text's end that may become one of the tags."""
     at = text.rfind("<", -max(map(len, tags)))
     return len(text) - at if at >= 0 and any(tag.startswith(text[at:]) for tag in tags) else 0
 
 
 class _QuoteTracker:
-    """Whether a text that grows ends in a fence of code, or in code within its line. It keeps no text."""
+    """Tracks whether a growing text ends in a code fence, or in inline code. It keeps no text."""
 
     def __init__(self) -> None:
-        self._fences = 0  # in the lines before
+        # In the lines before the current line.
+        self._fences = 0
         self._line_start = ""
-        self._backticks = 0  # in the line
+        self._backticks = 0
 
     @property
     def is_open(self) -> bool:

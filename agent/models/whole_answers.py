@@ -1,4 +1,4 @@
-"""Answers of OpenAI's APIs that come as a whole, as pieces of a stream."""
+"""Whole answers of OpenAI's APIs as chunks of a stream."""
 
 from typing import Any
 
@@ -16,7 +16,8 @@ async def generate_whole(
 ) -> ChatGenerationChunk:
     try:
         return convert_result(await model._agenerate(messages, *args, **kwargs, stream=False))
-    except ValueError as error:  # with the error of the answer in it, as the library read it
+    # The library raises it with the answer's error inside.
+    except ValueError as error:
         reported = error.args[0] if type(error) is ValueError and error.args else None
         body = reported.model_dump() if isinstance(reported, BaseModel) else reported
         if not isinstance(body, dict):

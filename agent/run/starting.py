@@ -1,3 +1,5 @@
+"""Starts runs. Every run begins here."""
+
 from dataclasses import dataclass, field
 from typing import Protocol
 
