@@ -1,1 +1,1 @@
-"""Build a request: prompts, message numbers, attachments, token estimates, the window."""
+"""Builds requests: prompts, message numbers, attachments, token estimates, the window."""

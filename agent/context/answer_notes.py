@@ -1,6 +1,6 @@
-"""The notes of an answer: entries of its `response_metadata` as typed values, and the only code that knows their keys.
+"""The notes of an answer: entries of its `response_metadata` as typed values. Only this module knows their keys.
 
-A file may hold any value in the place of a note. It is read strictly, and every such value is no note.
+A file may hold any value in the place of a note. Notes are read strictly, and invalid values are ignored.
 """
 
 from collections.abc import Mapping
@@ -13,19 +13,22 @@ from checkpoints.values.limits import to_tokens
 
 SIZE_NOTE_KEY = "request"
 WITHOUT_TOOLS_KEY = "without_tools"
-WITHOUT_TOOLS_NOTE: Mapping[str, Any] = {WITHOUT_TOOLS_KEY: True}  # of an answer whose model takes no tools
+# Marks an answer whose model takes no tools.
+WITHOUT_TOOLS_NOTE: Mapping[str, Any] = {WITHOUT_TOOLS_KEY: True}
 
 
 @dataclass(frozen=True, slots=True)
 class SizeNote:
     """The size of an answer's request. With it, the answer's usage corrects the next estimate."""
 
-    estimated: int  # tokens of the request
-    left_out: int = 0  # messages of the path before the first one in it
+    # Tokens of the request.
+    estimated: int
+    # Number of messages of the path before the request's first message.
+    left_out: int = 0
 
     @classmethod
     def of(cls, answer: BaseMessage) -> Self | None:
-        """Read the note of an answer; None without one."""
+        """Read the note of an answer, or return None if there is no valid note."""
         note: Any = answer.response_metadata.get(SIZE_NOTE_KEY)
         estimated = to_tokens(note.get("estimated")) if isinstance(note, dict) else None
         return None if estimated is None else cls(estimated, to_tokens(note.get("left_out")) or 0)
@@ -35,12 +38,12 @@ class SizeNote:
 
 
 def has_size_note(data: Mapping[str, Any]) -> bool:
-    """Return whether stored data of an answer hold a size note, which is not checked."""
+    """Return whether an answer's stored data hold a size note, without a check of its values."""
     return isinstance((data.get("response_metadata") or {}).get(SIZE_NOTE_KEY), dict)
 
 
 def keep_size_note(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the size note alone, as it is: a request keeps it, and providers do not receive it."""
+    """Return only the size note, unchanged. A request keeps it, but providers do not receive it."""
     return {SIZE_NOTE_KEY: metadata[SIZE_NOTE_KEY]} if SIZE_NOTE_KEY in metadata else {}
 
 
@@ -50,7 +53,7 @@ def has_other_notes(metadata: Mapping[str, Any]) -> bool:
 
 
 def drop_size_note(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored data of a message without its size note."""
+    """Return a message's stored data without its size note."""
     metadata = data.get("response_metadata") or {}
     if SIZE_NOTE_KEY not in metadata:
         return dict(data)

@@ -1,6 +1,7 @@
-"""Attached files as a request carries them.
+"""Attached files in a request.
 
-Until a request is built, messages only name their files. So a long path costs no memory, and traces hold names and no bytes.
+Until a request is built, messages only name their files. So a long path costs no memory, and traces hold names instead
+of bytes.
 """
 
 import base64
@@ -14,16 +15,21 @@ from checkpoints.values import files
 from checkpoints.values.files import FilePart
 from checkpoints.values.text import fence_verbatim
 
-FileReader = Callable[[Collection[str]], Mapping[str, bytes]]  # contents by hash, of the undamaged files
-IMAGE_TOKENS = 1_000  # about the count of providers for a photograph of any size
-PDF_BYTES_PER_TOKEN = 100  # pages are read as text and as pictures: a rough guess
-MAX_TEXT_CHARS = 200_000  # of one text file in a request
-MAX_ATTACHED_BYTES = 20_000_000  # of images and PDFs in one request, the newest first: providers refuse more
+# Takes hashes and returns the contents of undamaged files by hash.
+FileReader = Callable[[Collection[str]], Mapping[str, bytes]]
+# Providers count about this for a photograph of any size.
+IMAGE_TOKENS = 1_000
+# A rough guess, since pages are read as text and as pictures.
+PDF_BYTES_PER_TOKEN = 100
+# The limit of one text file in a request.
+MAX_TEXT_CHARS = 200_000
+# Images and PDFs in one request, the newest first. Providers refuse more.
+MAX_ATTACHED_BYTES = 20_000_000
 _OPENING = "\n\nThe user attached the file "
 
 
 def name_files(message: HumanMessage, identifier: str) -> HumanMessage:
-    """Return a user's message for a request: its text, and the files that it names."""
+    """Return a user's message for a request: its text, and the names of its files."""
     return HumanMessage(files.build_content(str(message.text), files.find_file_parts(message.content)), id=identifier)
 
 
@@ -58,9 +64,9 @@ def describe_attachments(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 def load_attachments(
     messages: Sequence[AnyMessage], read_files: FileReader, refused_hashes: Container[str] = ()
 ) -> list[AnyMessage]:
-    """Return the messages as providers take them: images and PDFs complete, and texts fenced.
+    """Return the messages for the provider: images and PDFs in full, and texts in fences.
 
-    Words replace files that cannot be sent, and files that the model refused before (by hash); otherwise it would refuse
+    Words replace files that cannot be sent, and files that the model refused before (by hash). Otherwise it would refuse
     every later message with them.
     """
     if not _have_parts(messages):
@@ -88,14 +94,12 @@ def load_attachments(
 
 
 def _have_parts(messages: Sequence[AnyMessage]) -> bool:
-    """Return whether the content of any message is more than a text: only such a one can name files."""
+    """Return whether the content of any message is more than a text, since only such content can name files."""
     return any(type(message.content) is not str for message in messages)
 
 
 def _select_within_limit(parts: Sequence[FilePart]) -> list[bool]:
-    """Return for each file whether one request can hold it. A file that is attached again is sent again, so each time
-    counts.
-    """
+    """Return for each file whether one request can hold it. A file that is attached twice is sent and counted twice."""
     within, size = list[bool](), 0
     for part in reversed(parts):
         is_text = part["mime_type"] == files.TEXT_TYPE
@@ -112,7 +116,7 @@ def _substitute_files(message: AnyMessage, make_block: Callable[[FilePart], dict
 
 
 def _make_media_block(part: FilePart, data: bytes) -> dict[str, Any]:
-    """Return a standard block of LangChain, which each provider's package converts into its own."""
+    """Return a standard block of LangChain, which each provider's package converts."""
     block = {"type": part["type"], "base64": base64.b64encode(data).decode(), "mime_type": part["mime_type"]}
     return block if part["type"] == "image" else {**block, "filename": part["name"]}
 

@@ -1,4 +1,4 @@
-"""How full a path makes a model's window, and how it grew: tokens of the messages that a request reads."""
+"""How full a path makes a model's window, and how it grew, in tokens of the messages that a request reads."""
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -24,7 +24,8 @@ from checkpoints.values.limits import MAX_READ_VALUES
 from checkpoints.values.reasoning import carries_items
 
 TAIL_MESSAGES = 60
-LAST_MESSAGES = 4  # read first: after a turn and in the next one, the provider has counted its answer
+# Read first. After a turn and in the next turn, the provider's count is among them.
+LAST_MESSAGES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,11 @@ class Context:
     """The use of a model's window when a conversation continues."""
 
     tokens: int
-    is_exact: bool  # counted by the provider and not estimated
-    message_count: int  # of the path
-    left_out_count: int  # messages from the beginning that the model no longer sees
+    # True if the provider counted the tokens, False for an estimate.
+    is_exact: bool
+    # Messages of the path, and how many of the oldest messages the model no longer sees.
+    message_count: int
+    left_out_count: int
     window: Window
 
 
@@ -42,8 +45,10 @@ class Context:
 class TokenChange:
     """The tokens of the next request, before and after a change of the path."""
 
-    before: int  # as the context meter shows it
-    after: int  # estimated
+    # As the context meter shows it.
+    before: int
+    # An estimate.
+    after: int
 
 
 def estimate_change(
@@ -51,7 +56,7 @@ def estimate_change(
 ) -> TokenChange:
     """Estimate the next request after messages of the path are replaced by others.
 
-    Messages that the window left out before come back into the request where there is room.
+    Messages that the window had left out return to the request if there is room.
     """
     sizes = {stored.id: estimate_stored_tokens(stored) for stored in path if stored.agent == MAIN}
     sent = sum(sizes[stored.id] for stored in path if stored.id in sizes and stored.depth >= context.left_out_count)
@@ -61,14 +66,15 @@ def estimate_change(
 
 
 def measure_context(store: Store, thread_id: str, window: Window, system: str, max_messages: int) -> Context | None:
-    """Return the use of the window when the conversation continues; None before its first message.
+    """Return the use of the window when the conversation continues, or None before its first message.
 
-    Where the provider counted one of the last messages, few messages are read. So the cost does not grow with the
-    conversation. Of a huge last turn, the beginning is measured by its length.
+    If the provider counted a recent message, few messages are read, so the cost does not grow with the conversation. The
+    beginning of a huge last turn is measured only by its length.
     """
     tail = store.list_messages(thread_id, last=LAST_MESSAGES, max_values=MAX_READ_VALUES)
     counted = _find_last_count(tail)
-    if len(tail) == LAST_MESSAGES and not (counted and any(map(_is_user_message, tail[: counted[0]]))):  # half a turn
+    # The messages may start in the middle of a turn.
+    if len(tail) == LAST_MESSAGES and not (counted and any(map(_is_user_message, tail[: counted[0]]))):
         tail = store.list_messages(thread_id, last=TAIL_MESSAGES, max_values=MAX_READ_VALUES)
         counted = _find_last_count(tail)
     if not tail:
@@ -95,7 +101,7 @@ def _measure_from_count(
 
 
 def _find_last_count(tail: Sequence[Message]) -> tuple[int, AIMessage] | None:
-    """Return the last answer that its provider has counted, with its index."""
+    """Return the index and the message of the last answer that its provider has counted."""
     return next(((at, found) for at in reversed(range(len(tail))) if (found := read_counted_answer(tail[at]))), None)
 
 
@@ -114,12 +120,12 @@ def _calls_tools(stored: Message) -> bool:
 
 
 def _sends_reasoning(stored: Message, *, is_tool_turn: bool) -> bool:
-    """Return whether an answer's reasoning goes back to its model: it does within a turn that calls tools."""
+    """Return whether an answer's reasoning goes back to its model, as it does within a turn that calls tools."""
     return is_tool_turn and carries_items(stored.body["data"].get("additional_kwargs"))
 
 
 def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> tuple[int, int]:
-    """Return the first depth of a request that is `tokens` smaller than one from `first` on, and the tokens it saves."""
+    """Return the first depth of a request that is `tokens` smaller than from `first` on, and the saved tokens."""
     left_out, saved_tokens, seen_tokens, depth = first, 0, 0, first
     while portion := store.list_messages(
         thread_id, before=depth + TAIL_MESSAGES, last=min(TAIL_MESSAGES, store.count_messages(thread_id) - depth)
@@ -135,10 +141,11 @@ def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> 
 
 
 def estimate_overhead(store: Store, thread_id: str, messages: Iterable[Message], system: str) -> int:
-    """Estimate the tokens of a request beside its messages: the instructions, and the tokens that a provider counted
-    beyond the estimate, such as those of the tools.
+    """Estimate a request's tokens beside its messages: the instructions, and the provider's count beyond the estimate,
+    such as for tools.
 
-    The first counted answer among the messages tells; without one, the last before the note that replaced it.
+    The first counted answer among the messages gives the count. Otherwise, the last answer before the note that replaced
+    it does.
     """
     listed = list(messages)
     counted = _find_counted_answer(listed) or _find_replaced_answer(store, thread_id, listed)
@@ -150,7 +157,7 @@ def _find_counted_answer(messages: Iterable[Message]) -> AIMessage | None:
 
 
 def _find_replaced_answer(store: Store, thread_id: str, messages: Iterable[Message]) -> AIMessage | None:
-    """Return the last counted answer among the messages that a note replaced. A copy of the conversation may not have it."""
+    """Return the last counted answer among messages that a note replaced. A copy of the conversation may lack it."""
     marks = (SummaryMark.of(stored) or MoveMark.of(stored) for stored in messages)
     head_id = next((mark.head for mark in marks if mark and mark.head), None)
     if head_id is None:
@@ -161,10 +168,11 @@ def _find_replaced_answer(store: Store, thread_id: str, messages: Iterable[Messa
 
 
 def _estimate_context(end: MeasuredEnd, window: Window, overhead: int, length: int) -> Context:
-    """Estimate the use of the window. The end may be empty: an import can hold messages of sub-agents alone."""
+    """Estimate the use of the window. The end may be empty, since an import can hold messages of sub-agents alone."""
     path = end.messages
     sizes = list(map(estimate_stored_tokens, path))
-    if end.unread_tokens:  # the last turn, which a request keeps whole
+    # A request keeps the last turn whole.
+    if end.unread_tokens:
         return Context(max(0, overhead + end.unread_tokens + sum(sizes)), False, length, end.first_depth or 0, window)
     start = find_start(sizes, lambda index: path[index].type == "human", window.max_request_tokens - overhead)
     tokens = max(0, overhead + sum(sizes[start:]))
@@ -172,9 +180,9 @@ def _estimate_context(end: MeasuredEnd, window: Window, overhead: int, length: i
 
 
 def measure_path_growth(path: Sequence[Message], overhead: int = 0) -> list[int]:
-    """Return the tokens of a path after each message: the provider's count at an answer, an estimate between answers.
+    """Return the tokens of a path after each message: the provider's count at an answer, an estimate in between.
 
-    `overhead` is that of `estimate_overhead`, for the messages before the first count.
+    `overhead` comes from `estimate_overhead`, for the messages before the first count.
     """
     sizes: list[int] = []
     tokens, is_tool_turn = max(0, overhead), False
@@ -188,16 +196,16 @@ def measure_path_growth(path: Sequence[Message], overhead: int = 0) -> list[int]
 
 
 def measure_tokens_at(store: Store, thread_id: str, depth: int, system: str) -> int | None:
-    """Return the tokens of the path up to a depth; None if no provider counted one of the last answers before it."""
+    """Return the tokens of the path up to a depth, or None if no provider counted any of the last answers before it."""
     tail = store.list_messages(thread_id, last=TAIL_MESSAGES, before=depth + 1, max_values=MAX_READ_VALUES)
     is_known = tail and (tail[0].depth == 0 or any(_count_stored_answer(each, is_tool_turn=False) for each in tail))
     return measure_path_growth(tail, estimate_overhead(store, thread_id, tail, system))[-1] if is_known else None
 
 
 def _count_stored_answer(stored: Message, *, is_tool_turn: bool) -> int | None:
-    """Return the context tokens of an answer that a run made here.
+    """Return the context tokens of an answer from a run of this store.
 
-    It builds no message: a long path has thousands.
+    It builds no message, since a long path has thousands.
     """
     data = stored.body["data"]
     usage = readable_usage(data.get("usage_metadata")) if stored.type == "ai" else None

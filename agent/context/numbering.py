@@ -1,27 +1,28 @@
 """Message numbers, `[msg_0]`, `[msg_1]`, …: a message's position on the path, by which a model names it.
 
-They are put before each message when a request is built, and they are never stored. Models imitate the prefix, so it is
-removed from their answers, in every style: the style may have changed within a conversation.
+A request puts them before each message. They are never stored. Models imitate the prefix, so it is removed from their
+answers, in every style, since the style may have changed within a conversation.
 """
 
 import re
 from typing import Literal
 
-NumberStyle = Literal["msg", "short", "off"]  # [msg_3], [m3], or no number
+# Shows [msg_3], [m3], or no number.
+NumberStyle = Literal["msg", "short", "off"]
 DEFAULT_NUMBERS: NumberStyle = "msg"
 _TAGS = re.compile(r"\s*(?:\[m(?:sg_)?[0-9]+\]\s*)+")
 # The beginning of a possible prefix, while it arrives in small pieces.
 _UNDECIDED = re.compile(r"\s*(?:\[m(?:sg_)?[0-9]{1,9}\]\s*)*(?:\[(?:m(?:[0-9]{0,9}|s(?:g(?:_[0-9]{0,9})?)?)?)?)?")
-_MAX_HELD_CHARS = 200  # characters that are held back
+_MAX_HELD_CHARS = 200
 
 
 def format_number(position: int, style: NumberStyle = DEFAULT_NUMBERS) -> str:
-    """Return a message's number as a text names it: msg_3, or m3."""
+    """Return a message's number as texts name it: msg_3, or m3."""
     return f"m{position}" if style == "short" else f"msg_{position}"
 
 
 def prefix_number(position: int, text: str, style: NumberStyle = DEFAULT_NUMBERS) -> str:
-    """Return the text as the model reads it."""
+    """Return the text with its number, as the model reads it."""
     if style == "off":
         return text
     tag = f"[{format_number(position, style)}]"
@@ -35,13 +36,14 @@ def strip_number(text: str) -> str:
 
 
 class NumberStripper:
-    """Strip the number from a text that arrives in pieces.
+    """Strips the number from a text that arrives in pieces.
 
     The results of `feed` and the last `flush` add up to `strip_number(text)`.
     """
 
     def __init__(self) -> None:
-        self._pending: str | None = ""  # None once the beginning is decided
+        # None once the beginning is decided.
+        self._pending: str | None = ""
 
     def feed(self, piece: str) -> str:
         if self._pending is None:

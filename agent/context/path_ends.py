@@ -1,7 +1,7 @@
-"""The end of a path that a request can hold, found before any of its messages is built. Pure functions.
+"""The end of a path that fits a request, found before any message is built. Pure functions.
 
-The cost of a request follows from the messages that fit the model's window, and not from the stored ones: a file of 10 MB
-may hold 100,000 calls, or a million values.
+The cost of a request depends on the messages that fit the model's window, rather than on the stored messages. A file of
+10 MB may hold 100,000 calls, or a million values.
 """
 
 from bisect import bisect_right
@@ -25,7 +25,7 @@ def is_question(message: Message, agent: str) -> bool:
 
 
 def find_end(path: Sequence[Message], sizes: Sequence[int], max_size: int, agent: str) -> int:
-    """Return the start of the longest end of at most `max_size`. All after the agent's last question is in it."""
+    """Return the start of the longest end within `max_size`. It always contains the agent's last question."""
     sums = list(accumulate(reversed(sizes)))
     start = len(path) - max(min(1, len(path)), bisect_right(sums, max_size))
     if any(is_question(message, agent) for message in path[start:]):
@@ -34,19 +34,19 @@ def find_end(path: Sequence[Message], sizes: Sequence[int], max_size: int, agent
 
 
 def count_message_values(message: Message) -> int:
-    """Count the values of a message's JSON, and stop soon after MAX_READ_VALUES."""
+    """Count the values of a message's JSON, but stop soon after MAX_READ_VALUES."""
     return count_values(message.body, MAX_READ_VALUES)
 
 
 def cut_values(path: Sequence[Message], agent: str) -> list[Message]:
-    """Return the end of a path with at most MAX_READ_VALUES, as `find_end` does."""
+    """Return the end of a path with at most MAX_READ_VALUES, by the rule of `find_end`."""
     return list(path[find_end(path, list(map(count_message_values, path)), MAX_READ_VALUES, agent) :])
 
 
 def cut_tokens(path: Sequence[Message], tokens: Sequence[int], max_tokens: int) -> list[Message]:
-    """Return the end of a path from which `fit_to_window` chooses, given the main agent's tokens of each message.
+    """Return the end of a path from which `fit_to_window` chooses. `tokens` are the main agent's tokens of each message.
 
-    Where the provider counts fewer tokens than were estimated, more fits: at most twice as much.
+    If the provider counts fewer tokens than the estimate, more messages fit, at most twice as many.
     """
     spare_tokens = max_tokens + min(max_tokens, max(0, -_find_path_correction(path)))
     missing_tokens = _measure_missing_results(path)
@@ -70,7 +70,7 @@ def _find_path_correction(path: Sequence[Message]) -> int:
 def _measure_missing_results(path: Sequence[Message]) -> list[int]:
     """Return the tokens that a request adds to each message for calls without a result.
 
-    The last calls are left out: a run may be carrying them out.
+    The last calls are left out, since a run may be running them.
     """
     found, results, is_last = [0] * len(path), 0, True
     for index in range(len(path) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Figures of messages: tokens and costs of their answers by model, the tools that were called, and the time they took."""
+"""Figures of messages: tokens and costs of answers by model, the called tools, and the time."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,17 +11,20 @@ from checkpoints.values.answer_spec import read_spec
 
 @dataclass(frozen=True, slots=True)
 class PathFigures:
-    """Figures of consecutive messages, with the work of sub-agents."""
+    """Figures of consecutive messages, including the work of sub-agents."""
 
     answers: int = 0
-    seconds: float = 0.0  # from each question to the last message before the next one
+    # Sum over the turns of the time from each question to the turn's last message.
+    seconds: float = 0.0
     usage: Usage = field(default_factory=Usage)
-    usage_by_model: Mapping[str, Usage] = field(default_factory=dict)  # by spec; an empty one where it is not known
-    calls: Mapping[str, int] = field(default_factory=dict)  # of tools, by name
+    # Keys are specs, empty if the spec is unknown.
+    usage_by_model: Mapping[str, Usage] = field(default_factory=dict)
+    # Numbers of calls by tool name.
+    calls: Mapping[str, int] = field(default_factory=dict)
 
 
 def begins_turn(message: Message) -> bool:
-    """Return whether a message is one of a person or a note, which a turn begins with."""
+    """Return whether a message begins a turn, as a person's message or a note."""
     return message.type == "human" and message.agent == MAIN
 
 
@@ -36,7 +39,7 @@ def split_turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def measure_figures(messages: Sequence[Message], prices: Prices) -> PathFigures:
-    """Sum the figures of consecutive messages. It builds no LangChain message: a long path has thousands."""
+    """Sum the figures of consecutive messages. It builds no LangChain message, since a long path has thousands."""
     by_model: dict[str, Usage] = {}
     for message in messages:
         if (usage := read_usage(message, prices)) is not None:

@@ -1,4 +1,4 @@
-"""The tokens of a part of a path, estimated from few of its messages."""
+"""Estimates the tokens of a part of a path from few of its messages."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,13 @@ from checkpoints import Store
 from checkpoints.values.limits import MAX_READ_VALUES
 
 SAMPLE_MESSAGES = 100
-_MIN_SAMPLE_MESSAGES = 20  # of the agent's among them; with fewer, those around its last answer before are read as well
+# The least number of the agent's messages in a sample. Below it, messages around the agent's previous answer are read, too.
+_MIN_SAMPLE_MESSAGES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """An agent's messages that were read between two depths."""
+    """An agent's sampled messages between two depths."""
 
     first: int
     before: int
@@ -23,8 +24,8 @@ class _Sample:
 def sum_path_tokens(store: Store, thread_id: str, agent: str, first: int, before: int) -> int:
     """Estimate the tokens of an agent's messages between two depths.
 
-    Of more than SAMPLE_MESSAGES, the last are read. The others are estimated from the bytes of their JSON, less the bytes
-    beside the texts in the JSON of those that were read. Where other agents wrote the last, some before them are read, too.
+    At most the last SAMPLE_MESSAGES are read. For the others, the JSON's bytes are known, less the sample's average of
+    bytes beside the texts. If other agents wrote the last messages, an earlier sample is read as well.
     """
     if first >= before:
         return 0
@@ -41,7 +42,8 @@ def sum_path_tokens(store: Store, thread_id: str, agent: str, first: int, before
             return tokens
         known = [store.measure_messages(thread_id, agent, first=part.first, before=part.before) for part in parts]
     known_bytes, known_count = sum(size.byte_count for size in known), sum(size.count for size in known)
-    frame = (known_bytes / BYTES_PER_TOKEN - tokens) / max(1, known_count)  # of one message, in tokens
+    # The JSON beside the text of one message, in tokens.
+    frame = (known_bytes / BYTES_PER_TOKEN - tokens) / max(1, known_count)
     rest_bytes = sum(size.byte_count for size in rest)
     return tokens + max(MESSAGE_TOKENS * count, round(rest_bytes / BYTES_PER_TOKEN - frame * count))
 

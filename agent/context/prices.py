@@ -15,7 +15,7 @@ TOKENS_PER_PRICE = 1_000_000
 class ModelPrice:
     """The price of a model in US dollars per million tokens.
 
-    `cached_usd` None: input read from a cache costs the same as other input.
+    If `cached_usd` is None, input from a cache costs the same as other input.
     """
 
     input_usd: float
@@ -23,20 +23,24 @@ class ModelPrice:
     cached_usd: float | None = None
 
 
-Prices = Mapping[str, ModelPrice]  # by the model's spec, as openai:NAME
+# Keys are specs, such as openai:NAME.
+Prices = Mapping[str, ModelPrice]
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one or more answers as their providers counted them, and the cost of those that have a price."""
+    """The tokens of answers by their providers' counts, and the cost of answers with a known price."""
 
     input: int = 0
-    cached: int = 0  # of the input
+    # Part of the input.
+    cached: int = 0
     output: int = 0
-    reasoning: int = 0  # of the output
+    # Part of the output.
+    reasoning: int = 0
     answers: int = 0
-    priced: int = 0  # of the answers
-    cost: float = 0.0  # US dollars, of the priced ones
+    # Number of answers with a price, and their cost in US dollars.
+    priced: int = 0
+    cost: float = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -51,7 +55,7 @@ class Usage:
 
 
 def read_usage(stored: Message, prices: Prices) -> Usage | None:
-    """Return the usage of an answer. Return None for other messages, and where its provider reported none."""
+    """Return the usage of an answer, or None for other messages and for answers without a report."""
     data = stored.body["data"]
     counted = data.get("usage_metadata")
     if stored.type != "ai" or not isinstance(counted, dict):
@@ -60,12 +64,12 @@ def read_usage(stored: Message, prices: Prices) -> Usage | None:
 
 
 def count_usage(counted: Mapping[str, Any], spec: str, prices: Prices) -> Usage:
-    """Return the usage of one answer of a model, as LangChain counts it."""
+    """Return the usage of one answer of a model from LangChain's counts."""
     return price_tokens(count_tokens(counted), spec, prices, 1)
 
 
 def price_tokens(tokens: TokenCounts, spec: str, prices: Prices, answers: int) -> Usage:
-    """Return the usage of answers of one model, with the cost of their tokens."""
+    """Return the usage of a model's answers, with the cost of their tokens."""
     usage = Usage(tokens.input, tokens.cached, tokens.output, tokens.reasoning, answers)
     price = prices.get(spec)
     return usage if price is None else usage + Usage(priced=answers, cost=_compute_cost(usage, price))

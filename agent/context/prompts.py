@@ -24,10 +24,10 @@ simply answer."""
 
 INSTRUCTIONS_HEADING = "# Instructions for this conversation"
 
-# Sent after a cut-off answer that is to go on; it is never stored.
+# Sent after a cut-off answer that is to continue, and never stored.
 CONTINUE_TEXT = "(Your answer above was cut off. Go on from exactly where it stopped, without repeating anything.)"
 
-# Sent before a first message that is not the user's; it is never stored.
+# Sent before a first message that is not the user's, and never stored.
 BEGINNING_TEXT = "(The conversation begins with your message.)"
 
 # The judge's prompt, and the tags around the conversation in its question (see judge.py).
@@ -98,7 +98,7 @@ fails, say what failed. If you do not know, say that you do not know; never make
 # Your instructions
 
 {instructions}"""
-# Of a sub-agent that moves through time; the descriptions of the tools speak of a conversation.
+# Added for a sub-agent that moves through time, since the tools' descriptions speak of a conversation.
 MEMORY_MOVES_TEXT = """\
 The tools for time travel that are offered act on your own memory alone: the numbers before the messages and the \
 checkpoints are yours, and nothing that other agents or the user see is removed. Save a checkpoint when something is \
@@ -111,7 +111,7 @@ AGENTS_HEADING = "# Agents that you can ask with ask_agent"
 def compose_system_text(general: str, instructions: str = "", agents: str = "") -> str:
     """Return the system message of a request.
 
-    It holds the general instructions, the list of sub-agents, and at last a person's instructions, which take precedence.
+    It holds the general instructions, the list of sub-agents, and last a person's instructions, which take precedence.
     """
     parts = ((AGENTS_HEADING, agents), (INSTRUCTIONS_HEADING, instructions))
     return "\n\n".join([general, *(f"{heading}\n\n{text}" for heading, text in parts if text)])

@@ -1,4 +1,4 @@
-"""The ends of conversations, as much as a request can hold. Those that ran last stay in memory: a turn reads new ones."""
+"""The ends of conversations that fit a request. Recent ends stay in memory, so a turn reads only new messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +14,17 @@ from checkpoints import MAIN, Message, Store
 from checkpoints.values.limits import MAX_READ_VALUES
 
 FIRST_READ_MESSAGES = 400
-MAX_NEW_MESSAGES = 20  # since an end was kept; with more, it is read again
-MAX_KEPT_ENDS = 8  # conversations
+# If more messages are new since an end was kept, it is read again.
+MAX_NEW_MESSAGES = 20
+MAX_KEPT_ENDS = 8
 
 
 def read_recent_messages(
     store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str = MAIN
 ) -> list[Message]:
-    """Return the end of an agent's memory, as much as a request can hold.
+    """Return the end of an agent's memory that fits a request.
 
-    The end begins with a message of the user or of the calling agent.
+    It begins with a message of the user or of the calling agent.
     """
     path, _ = _read_end(store, thread_id, max_tokens, max_messages, agent)
     return _begin_with_question(path, recall_messages(path, agent))
@@ -34,12 +35,13 @@ class MeasuredEnd:
     """The end of the main agent's messages for a measurement. The beginning of a huge last turn is only measured."""
 
     messages: list[Message]
-    unread_tokens: int  # of the last turn's messages before these
-    first_depth: int | None  # of the first of them, read or not; None without any
+    # Tokens of the last turn's messages before `messages`, and the depth of the first of them all.
+    unread_tokens: int
+    first_depth: int | None
 
 
 def read_measured_end(store: Store, thread_id: str, max_tokens: int, max_messages: int) -> MeasuredEnd:
-    """Return the end that `read_recent_messages` does, of which at most MAX_READ_VALUES are parsed."""
+    """Return the same end as `read_recent_messages`, but parse at most MAX_READ_VALUES."""
     path, count = _read_end(store, thread_id, max_tokens, max_messages, MAIN, keeps_turn=False)
     own = _begin_with_question(path, [message for message in path if message.agent == MAIN])
     unread = None
@@ -52,7 +54,7 @@ def read_measured_end(store: Store, thread_id: str, max_tokens: int, max_message
 def _measure_turn_before(store: Store, thread_id: str, depth: int, count: int) -> tuple[int, int] | None:
     """Return the depth of the last question among `count` messages before a depth, and the tokens from there on.
 
-    None: there is no question, so that a request is cut as well.
+    None means that there is no question, so a request is cut as well.
     """
     tokens = 0
     for size in reversed(store.list_message_sizes(thread_id, last=count, before=depth) if count else []):
@@ -65,7 +67,7 @@ def _measure_turn_before(store: Store, thread_id: str, depth: int, count: int) -
 def _read_end(
     store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str, *, keeps_turn: bool = True
 ) -> tuple[list[Message], int]:
-    """Return the end of a path that has `max_tokens`, and the number of messages that it may have."""
+    """Return the end of a path with `max_tokens`, and the number of messages that it may have."""
     count = min(FIRST_READ_MESSAGES, max_messages)
     while True:
         path = _read_values(store, thread_id, count, agent, keeps_turn=keeps_turn)
@@ -74,12 +76,13 @@ def _read_end(
         tokens = sum(map(estimate_stored_tokens, recall_messages(path, agent)))
         if tokens >= max_tokens:
             return path, count
-        missing = count * (max_tokens - tokens) // max(1, tokens)  # messages, if the earlier ones are like these
+        # The number of missing messages if earlier messages have the same size.
+        missing = count * (max_tokens - tokens) // max(1, tokens)
         count = min(max_messages, count + missing * 5 // 4 + 1)
 
 
 def _read_values(store: Store, thread_id: str, count: int, agent: str, *, keeps_turn: bool) -> list[Message]:
-    """Return the last messages of a path, cut as `cut_values` does. Older ones are not even parsed.
+    """Return the last messages of a path, cut by the rule of `cut_values`. Older messages are not even parsed.
 
     Without `keeps_turn`, the last turn is cut as well.
     """
@@ -103,18 +106,20 @@ def _begin_with_question(path: Sequence[Message], agent_messages: list[Message])
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """The last messages of a path, and the ones among them that a request has carried, by id."""
+    """The last messages of a path, with their request messages by id."""
 
     path: list[Message]
-    tokens: list[int]  # of each message in the main agent's request
-    values: list[int]  # of each message's JSON
+    # Tokens of each message in the main agent's request, and values of its JSON.
+    tokens: list[int]
+    values: list[int]
     sendable: dict[str, AnyMessage | None]
 
     def measure(self, path: Sequence[Message]) -> tuple[list[int], list[int]]:
-        """Return the tokens and the values of each message of another end. Those of this one are known."""
+        """Return the tokens and the values of each message of another end. This end's messages need no estimate."""
         count = len(self.path)
         if self.path and len(path) >= count and path[0] is self.path[0] and path[count - 1] is self.path[-1]:
-            new = path[count:]  # it goes on from this one, as each turn does
+            # The other end continues this end, as each turn does.
+            new = path[count:]
             return (
                 [*self.tokens, *map(_estimate_main_tokens, new)],
                 [*self.values, *map(count_message_values, new)],
@@ -128,7 +133,7 @@ class _End:
         )
 
     def find_continuation(self, tail: Sequence[Message]) -> list[Message] | None:
-        """Return the path up to the end of `tail`, the last messages of the path now; None if it does not continue this."""
+        """Return the path up to the end of `tail`, its current last messages, or None if it does not continue this end."""
         last_ids = [message.id for message in tail]
         if self.path[-1].id not in last_ids:
             return None
@@ -139,19 +144,20 @@ _NO_END = _End([], [], [], {})
 
 
 class RecentMessages:
-    """Reads the main agent's recent messages of a store's conversations, and keeps those of the last ones.
+    """Reads the main agent's recent messages of a store's conversations, and caches the last conversations.
 
-    A message never changes, and neither does the path before it. A kept message is not compared with its hash again.
+    A message never changes, and neither does the path before it. The hash of a cached message is not checked again.
     """
 
     def __init__(self, store: Store, max_messages: int) -> None:
         self._store = store
         self._max_messages = max_messages
-        self._ends: dict[str, _End] = {}  # the last used one last
+        # The last used end is the last item.
+        self._ends: dict[str, _End] = {}
         self._lock = Lock()
 
     def load(self, thread_id: str, max_tokens: int) -> list[Message]:
-        """Return the end of a path, as much as a request can hold, as `read_recent_messages` does."""
+        """Return the end of a path that fits a request, as `read_recent_messages` does."""
         with self._store.database.begin_read():
             path = self._continue_path(thread_id, max_tokens)
             if path is None:
@@ -160,7 +166,7 @@ class RecentMessages:
         return _begin_with_question(path, [message for message in path if message.agent == MAIN])
 
     def convert(self, message: Message) -> AnyMessage | None:
-        """Return a message of `load` as a request carries it; None if no request can. It is not to be changed."""
+        """Return a message of `load` for a request, or None if no request can hold it. It must not be changed."""
         end = self._ends.get(message.thread_id)
         if end is None:
             return to_sendable(message)
@@ -169,11 +175,12 @@ class RecentMessages:
         return end.sendable[message.id]
 
     def _continue_path(self, thread_id: str, max_tokens: int) -> list[Message] | None:
-        """Return the end of the path now from the kept one; None if that is not enough of it."""
+        """Return the current end of the path from the cached end, or None if that is not enough."""
         end = self._ends.get(thread_id)
         if end is None:
             return None
-        count = self._store.count_messages(thread_id) - end.path[-1].depth  # new messages, and the last kept one
+        # This counts the new messages and the last cached message.
+        count = self._store.count_messages(thread_id) - end.path[-1].depth
         if not 0 < count <= MAX_NEW_MESSAGES:
             return None
         path = end.find_continuation(self._store.list_messages(thread_id, last=count))
@@ -183,7 +190,7 @@ class RecentMessages:
         return path[-self._max_messages :] if is_enough else None
 
     def _keep(self, thread_id: str, path: list[Message], max_tokens: int) -> list[Message]:
-        """Keep the end of a path that holds `max_tokens`, and let go of the conversation that was used least recently.
+        """Cache the end of a path with `max_tokens`, and drop the least recently used conversation.
 
         Return the end that a request may hold.
         """
@@ -207,7 +214,7 @@ def _estimate_main_tokens(message: Message) -> int:
 
 
 def _find_start(tokens: Sequence[int], max_tokens: int) -> int:
-    """Return the start of the shortest end that has `max_tokens`; 0 if there is none."""
+    """Return the start of the shortest end with `max_tokens`, or 0 if the path has fewer."""
     found = 0
     for index in range(len(tokens) - 1, -1, -1):
         found += tokens[index]

@@ -1,7 +1,7 @@
-"""From the stored path to a request that every provider accepts, if it is not too long (see window).
+"""Turns a stored path into a request that every provider accepts, if it is not too long (see window).
 
-Providers refuse a whole conversation for one tool call without its result. Each request therefore completes the pairs, and
-the store keeps the original messages.
+Providers refuse a whole conversation for one tool call without its result. Each request therefore completes the pairs,
+and the store keeps the original messages.
 """
 
 import re
@@ -24,9 +24,11 @@ from checkpoints.values.reasoning import Reasoning, drop_reasoning_entry, keep_r
 from checkpoints.values.sentence import sentence
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
-# Of a call whose run wrote no result, as when the server was killed. Its start is on no disk, so it may have had an effect.
+# The result of a call whose run wrote none, as when the server was killed. No disk has the call's start, so it may have had
+# an effect.
 UNKNOWN_RESULT_TEXT = "This call has no result: it may or may not have been carried out. Look before you call it again."
-MAX_CALL_ID_CHARS = 40  # characters that OpenAI takes; vLLM makes 46
+# OpenAI's limit. vLLM makes ids of 46 characters.
+MAX_CALL_ID_CHARS = 40
 _ID = re.compile(r"msg_([0-9]+)")
 _UNSENDABLE = re.compile(r"[^a-zA-Z0-9_-]")
 _UNKNOWN_RESULT = ToolMessage(UNKNOWN_RESULT_TEXT, tool_call_id="", status="error")
@@ -50,10 +52,10 @@ def build_request(
 ) -> list[AnyMessage]:
     """Return the request: the instructions and an agent's messages of the path, with every pair complete.
 
-    With `resume`, the last answer's calls stay as they are, because the run carries some of them out now. `convert` may
-    stand in for `to_sendable`.
+    With `resume`, the last answer's calls stay as they are, because the run runs some of them now. `convert` may replace
+    `to_sendable`.
 
-    System messages of the path are left out: they came from a file, and system text comes from the settings alone. Raises
+    System messages of the path are left out: they came from a file, and only settings give system text. Raises
     `DamagedPathError`.
     """
     if (damaged := next((message for message in path if message.damaged), None)) is not None:
@@ -61,27 +63,28 @@ def build_request(
     messages = [message for message in map(convert or to_sendable, path) if message is not None]
     last = _find_last_calls(messages) if resume else len(messages)
     request = [*complete_tool_pairs(messages[:last]), *messages[last:]]
-    if request and not isinstance(
-        request[0], HumanMessage
-    ):  # an import may begin with an answer, which some providers refuse
+    # An import may begin with an answer, which some providers refuse.
+    if request and not isinstance(request[0], HumanMessage):
         request.insert(0, HumanMessage(BEGINNING_TEXT))
-    # After a tool's result there is nothing to add.
+    # A tool's result needs no addition.
     is_cut = continue_answer and bool(request) and isinstance(request[-1], AIMessage)
     return [SystemMessage(system), *request, *([HumanMessage(CONTINUE_TEXT)] if is_cut else [])]
 
 
 def to_sendable(stored: Message) -> AnyMessage | None:
-    """Return a stored message as a request carries it; None if no request can."""
+    """Return a stored message for a request, or None if no request can hold it."""
     message = stored.langchain
     if isinstance(message, AIMessage):
         calls = [] if stored.status is MessageStatus.PARTIAL else _repair_calls(message)
         answer = _rebuild_answer(message, calls, make_message_id(stored.depth)) if message.text.strip() or calls else None
+        # The message comes from a file, so any value is possible.
         if answer is not None and stored.run_id is None:
-            answer.response_metadata, answer.additional_kwargs = {}, {}  # from a file, so any value is possible
+            answer.response_metadata, answer.additional_kwargs = {}, {}
         return answer
     if isinstance(message, HumanMessage):
+        # It comes from an import, and providers refuse white space as text.
         if not message.text.strip() and not files.find_file_parts(message.content):
-            return None  # from an import: providers refuse a text of white space
+            return None
         return attachments.name_files(message, make_message_id(stored.depth))
     if isinstance(message, ToolMessage):
         call_id, name, status = message.tool_call_id, message.name, message.status
@@ -90,7 +93,7 @@ def to_sendable(stored: Message) -> AnyMessage | None:
 
 
 def _rebuild_answer(answer: AIMessage, calls: list[ToolCall], identifier: str | None) -> AIMessage:
-    """Return an answer for a request. It keeps its size note, which providers do not receive, and its reasoning."""
+    """Return an answer for a request. It keeps its reasoning and its size note, which providers do not receive."""
     return AIMessage(
         answer.text if answer.text.strip() else "",
         additional_kwargs=keep_reasoning_entry(answer.additional_kwargs),
@@ -102,7 +105,7 @@ def _rebuild_answer(answer: AIMessage, calls: list[ToolCall], identifier: str | 
 
 
 def _is_rebuilt(answer: AIMessage) -> bool:
-    """Return whether an answer is as `_rebuild_answer` returns it, as most are: a request is completed more than once."""
+    """Return whether `_rebuild_answer` would change nothing, as for most answers. A request is completed several times."""
     content = answer.content
     is_plain = isinstance(content, str) and not content.isspace() and not answer.invalid_tool_calls
     return is_plain and not has_other_notes(answer.response_metadata) and not drop_reasoning_entry(answer.additional_kwargs)
@@ -119,13 +122,13 @@ def _find_last_calls(messages: Sequence[AnyMessage]) -> int:
 
 
 def add_numbers(messages: Sequence[AnyMessage], style: NumberStyle) -> list[AnyMessage]:
-    """Return the messages with their numbers in the text; messages outside the path have none."""
+    """Return the messages with numbers in their texts, except messages outside the path."""
     number = _NUMBER_ONCE[style]
     return [number(message) or message for message in messages]
 
 
 def _add_number(message: AnyMessage, style: NumberStyle) -> AnyMessage | None:
-    """Return a message with its number in the text; None for a message outside the path."""
+    """Return a message with its number in the text, or None for a message outside the path."""
     position = read_position(message)
     return None if position is None else attachments.add_number(message, position, style)
 
@@ -136,7 +139,7 @@ def make_message_id(position: int) -> str:
 
 
 def read_position(message: AnyMessage) -> int | None:
-    """Return the position of a request's message on the path; None for a message outside the path."""
+    """Return the path position of a request's message, or None for a message outside the path."""
     found = _ID.fullmatch(message.id or "")
     return int(found[1]) if found else None
 
@@ -151,9 +154,9 @@ def _has_calls(message: AIMessage) -> bool:
 
 
 def _repair_calls(message: AIMessage) -> list[ToolCall]:
-    """Return all calls in their order, with unreadable arguments as JSON: some servers refuse the whole request otherwise.
+    """Return all calls in their order, with unreadable arguments as JSON. Some servers would refuse the whole request.
 
-    The order matters to the provider's items: the first call of an answer may need its signature.
+    The order matters to the provider's items, since the first call of an answer may need its signature.
     """
     calls, reasoning = list(message.tool_calls), Reasoning.of(message) if message.invalid_tool_calls else None
     places = reasoning.unreadable_places if reasoning else ()
@@ -164,10 +167,9 @@ def _repair_calls(message: AIMessage) -> list[ToolCall]:
 
 
 def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages with exactly one result right after each call, under a unique id. Results without a call are left
-    out.
+    """Return the messages with one result right after each call, under a unique id. Drop results without a call.
 
-    Ids are only unique within the server that made them: some begin again with "call_0" in each answer.
+    Ids are unique only within the server that made them: some servers restart at "call_0" in each answer.
     """
     ids = _UniqueIds()
     completed: list[AnyMessage] = []
@@ -191,7 +193,7 @@ def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def rename_calls(answer: AIMessage, new_ids: Mapping[str, str]) -> AIMessage:
-    """Return an answer whose reasoning names its calls by their new ids, given by their old ones."""
+    """Return an answer whose reasoning names its calls by their new ids. `new_ids` maps old ids to new ids."""
     reasoning = Reasoning.of(answer) if any(old != new for old, new in new_ids.items()) else None
     if reasoning is None:
         return answer
@@ -206,7 +208,8 @@ def write_tools_as_text(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """
     written: list[AnyMessage] = []
     for is_result, group in groupby(complete_tool_pairs(messages), lambda message: isinstance(message, ToolMessage)):
-        if is_result:  # a user's message without a number: it is not on the path
+        # The user's message gets no number, since it is not on the path.
+        if is_result:
             results = [Fence(f"result of {message.name}").wrap(message.text) for message in group]
             written.append(HumanMessage("\n".join(results)))
         else:
@@ -223,7 +226,7 @@ def _write_calls_as_text(message: AnyMessage) -> AnyMessage:
 
 
 def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list[ToolMessage] | None]]:
-    """Return each message except results; an answer that calls tools comes with the results up to the next such answer."""
+    """Return each message except results. An answer with calls comes with the results up to the next such answer."""
     rounds: list[tuple[AnyMessage, list[ToolMessage] | None]] = []
     results: list[ToolMessage] = []
     for message in messages:
@@ -238,21 +241,20 @@ def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list
 
 
 def _clean_tool_name(name: str) -> str:
-    """Return a tool's name in OpenAI's alphabet: models also call tools that do not exist, such as
+    """Return a tool's name in OpenAI's alphabet. Models also call tools that do not exist, such as
     `multi_tool_use.parallel`.
     """
     return _UNSENDABLE.sub("_", name)[:64] or "unknown"
 
 
 class _UniqueIds:
-    """Ids of the calls of one request."""
-
     def __init__(self) -> None:
         self._taken: set[str] = set()
-        self._numbers: dict[str, int] = {}  # the last number of each id that came again
+        # The last number of each repeated id.
+        self._numbers: dict[str, int] = {}
 
     def make_unique(self, identifier: str) -> str:
-        """Return the id, or a numbered one if a call of this request has it."""
+        """Return the id, or a numbered id if another call of this request has it."""
         identifier = _UNSENDABLE.sub("_", identifier)
         free, number = identifier[-MAX_CALL_ID_CHARS:], self._numbers.get(identifier, 1)
         while free in self._taken:
@@ -274,6 +276,7 @@ def _group_results(results: Sequence[ToolMessage]) -> dict[str, Iterator[ToolMes
 def _make_result(call_id: str, name: str, result: ToolMessage | None) -> ToolMessage:
     if result is None:
         return _UNKNOWN_RESULT.model_copy(update={"tool_call_id": call_id, "name": name})
+    # Most results match, since a request is completed again before each answer.
     if (result.tool_call_id, result.name) == (call_id, name) and not (result.additional_kwargs or result.response_metadata):
-        return result  # most of them: a request is completed again before each answer
+        return result
     return ToolMessage(result.content, tool_call_id=call_id, name=name, status=result.status, id=result.id)

@@ -1,8 +1,8 @@
 """A sub-agent's memory: its messages of a path, as its own moves through time left them. Pure functions.
 
-Such a move removes nothing from the path, because messages of other agents lie between the sub-agent's own. The result of
-its call carries the move's mark, and the memory is read through these marks. So each change of the head takes the memory
-along. A mark counts the removed messages from its own place backwards: the memory may be read from its end.
+Such a move removes nothing from the path, because messages of other agents lie between the sub-agent's own. The result
+of its call carries the move's mark, and the memory is read through these marks. So each change of the head changes the
+memory, too. A mark counts the removed messages backwards from its own place, so the memory may be read from its end.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,14 +29,16 @@ def recall_messages(path: Iterable[Message], agent: str) -> list[Message]:
         del memory[max(0, len(memory) - mark.removed) :]
         memory.append(_build_move_message(message, mark))
         if mark.kind == "rewind" and question is not None:
-            memory.append(question)  # the agent still owes its answer
+            # The agent still owes the answer to this question.
+            memory.append(question)
     return memory
 
 
 def recall_path(path: Sequence[Message], agent: str) -> list[Message]:
-    """Return an agent's messages as it remembers them, each with the messages of other agents that follow it on the path."""
+    """Return an agent's messages as it remembers them, each with the following messages of other agents on the path."""
     if agent == MAIN:
-        return [*path]  # its moves have changed the path itself
+        # The main agent's moves have changed the path itself.
+        return [*path]
     following: dict[str, list[Message]] = {"": []}
     last_id = ""
     for message in path:
@@ -47,19 +49,19 @@ def recall_path(path: Sequence[Message], agent: str) -> list[Message]:
 
 
 def find_memory_move(message: Message) -> MoveMark | None:
-    """Return the mark of a sub-agent's own move; None for any other message. Moves of the main agent have no result."""
+    """Return the mark of a sub-agent's own move, or None for other messages. Moves of the main agent have no result."""
     return MoveMark.of(message) if message.agent != MAIN and message.type == "tool" else None
 
 
 def number_messages(memory: Sequence[Message]) -> list[Message]:
-    """Return the messages at their positions in the memory. A damaged one is reported by its position on the path."""
+    """Return the messages at their positions in the memory. A damaged message keeps its position on the path."""
     return [message if message.damaged else replace(message, depth=position) for position, message in enumerate(memory)]
 
 
 def find_memory_checkpoints(memory: Sequence[Message]) -> dict[str, tuple[int, MemoryCheckpointMark]]:
     """Return the checkpoints of a numbered memory by name.
 
-    The position of each is that of the last result of the answer that saved it.
+    A checkpoint's position is the last result of the answer that saved it.
     """
     found: dict[str, tuple[int, MemoryCheckpointMark]] = {}
     for position, message in enumerate(memory):
@@ -72,7 +74,7 @@ def find_memory_checkpoints(memory: Sequence[Message]) -> dict[str, tuple[int, M
 
 
 def _build_move_message(result: Message, mark: MoveMark) -> Message:
-    """Return the note of a goto, or the new answer of a rewind, that the result of the call holds."""
+    """Return the note of a goto, or the new answer of a rewind, from the call's result."""
     message_type = HumanMessage if mark.kind == "goto" else AIMessage
     message = message_type(str(result.langchain.text), additional_kwargs=mark.to_kwargs())
     return replace(result, body=serde.to_body(message))

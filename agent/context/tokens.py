@@ -1,7 +1,7 @@
-"""Estimates of the tokens that messages take.
+"""Estimates the tokens of messages.
 
-A tokenizer would have to download its tables, and every provider has its own. The provider's count for an earlier answer of
-the same path corrects the estimates.
+A tokenizer would have to download its tables, and every provider has its own. The provider's count for an earlier answer
+of the same path corrects the estimates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,18 +16,20 @@ from checkpoints import MAIN, Message
 from checkpoints.values import serde
 from checkpoints.values.reasoning import Reasoning
 
-BYTES_PER_TOKEN = 4  # of UTF-8: near the truth for English, code and, unlike characters, for Chinese
-MESSAGE_TOKENS = 4  # of a message beside its text
+# Bytes of UTF-8 per token. This is close for English, code and, unlike a count of characters, for Chinese.
+BYTES_PER_TOKEN = 4
+# Tokens of a message beside its text.
+MESSAGE_TOKENS = 4
 
 
 def count_answer_tokens(answer: AIMessage, *, sends_reasoning: bool = False) -> int:
-    """Return the `context_tokens` of an answer; 0 where its provider reported none."""
+    """Return the `context_tokens` of an answer, or 0 if its provider reported none."""
     usage = readable_usage(answer.usage_metadata)
     return 0 if usage is None else context_tokens(usage, sends_reasoning=sends_reasoning)
 
 
 def estimate_tokens(message: BaseMessage) -> int:
-    """Estimate the tokens of a message in a request, with the reasoning that it still carries."""
+    """Estimate the tokens of a message in a request, including its reasoning."""
     content = estimate_content(message.content, message.tool_calls if isinstance(message, AIMessage) else ())
     reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
     return content if reasoning is None else content + _estimate_reasoning(reasoning)
@@ -64,12 +66,13 @@ def read_counted_answer(stored: Message) -> AIMessage | None:
 
 
 def sum_stored_tokens(messages: Iterable[Message], agent: str) -> int:
-    """Estimate the tokens of stored messages in an agent's request, which holds no messages of other agents."""
+    """Estimate the tokens of an agent's stored messages. Its request holds no messages of other agents."""
     return sum(estimate_stored_tokens(message) for message in messages if message.agent == agent)
 
 
 def estimate_content(content: str | list[Any], calls: Sequence[Any] = ()) -> int:
-    if isinstance(content, str) and not calls:  # most messages
+    # Most messages are plain text.
+    if isinstance(content, str) and not calls:
         return len(content.encode(errors="replace")) // BYTES_PER_TOKEN + MESSAGE_TOKENS
     blocks = [content] if isinstance(content, str) else content
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]

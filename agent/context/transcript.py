@@ -1,4 +1,4 @@
-"""A conversation as data inside a request: JSON between two tags that the JSON cannot hold."""
+"""A conversation as data inside a request: JSON between two tags that JSON cannot contain."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from checkpoints.values.text import shorten_for_model
 
 
 def describe_message(stored: Message, max_chars: int, *, show_arguments: bool = True) -> dict[str, object]:
-    """Return a message's role, text, calls and file names. Each text has about `max_chars` characters at most.
+    """Return a message's role, text, calls and file names. Each text is shortened to about `max_chars` characters.
 
     Raises `DamagedMessageError`.
     """
@@ -34,7 +34,7 @@ def _describe_call(call: ToolCall) -> str:
 
 
 def encode_entry(entry: object) -> str:
-    """Return JSON without `<`, so that it cannot hold a tag."""
+    """Return JSON without `<`, so that it cannot contain a tag."""
     return json.dumps(entry, ensure_ascii=False).replace("<", "\\u003c")
 
 

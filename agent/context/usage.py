@@ -1,4 +1,4 @@
-"""The tokens of an answer as its provider reports them. Providers and older versions may have written any value."""
+"""The tokens of an answer from its provider's report. Providers and older versions may have written any value."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from checkpoints.values.limits import to_tokens
 
 
 def readable_usage(reported: Any) -> UsageMetadata | None:
-    """Return the valid token counts of a usage; None without valid counts of input and output."""
+    """Return the valid token counts of a usage, or None if the count of input or output is invalid."""
     if not isinstance(reported, dict):
         return None
     read, written = to_tokens(reported.get("input_tokens")), to_tokens(reported.get("output_tokens"))
@@ -27,8 +27,8 @@ def readable_usage(reported: Any) -> UsageMetadata | None:
 def combine_usage(reports: Sequence[Any]) -> UsageMetadata | None:
     """Return the usage of an answer from the reports of its chunks.
 
-    Servers may report all tokens so far in every chunk, and zeros in the last one: the last report with tokens counts. Some
-    libraries report the tokens that were added, and their sum counts. These name the tokens of the request only once.
+    Servers may report all tokens so far in every chunk, and zeros in the last chunk: then the last report with tokens
+    counts. Some libraries report the added tokens, and name the request's tokens only once: then the sum counts.
     """
     usages = [usage for report in reports if (usage := readable_usage(report)) is not None]
     counted = [usage for usage in usages if usage["input_tokens"] or usage["output_tokens"]]
@@ -44,12 +44,12 @@ def combine_usage(reports: Sequence[Any]) -> UsageMetadata | None:
 
 
 def context_tokens(usage: UsageMetadata, *, sends_reasoning: bool = False) -> int:
-    """Return the tokens of an answer and its request together. Its reasoning counts where it is sent again."""
+    """Return the tokens of an answer and its request together. Its reasoning counts if it is sent again."""
     reasoning = 0 if sends_reasoning else usage.get("output_token_details", {}).get("reasoning", 0)
     return usage["input_tokens"] + max(0, usage["output_tokens"] - reasoning)
 
 
 def _counts(details: Any) -> dict[str, int]:
-    """Return the entries whose values are counts."""
+    """Return the entries with valid counts."""
     named = details.items() if isinstance(details, dict) else ()
     return {name: tokens for name, value in named if isinstance(name, str) and (tokens := to_tokens(value)) is not None}

@@ -19,22 +19,24 @@ if TYPE_CHECKING:
 
 DEFAULT_WINDOW_TOKENS = 100_000
 DEFAULT_ANSWER_TOKENS = 16_384
-MAX_TOKENS_FIELDS = ("max_tokens", "max_output_tokens", "num_predict")  # names that LangChain's packages give it
-_estimate_once = cache_by_message(estimate_tokens)  # a path goes to the model before each answer
-_Sized = tuple[AnyMessage, int]  # a message and its estimated tokens
+# The names of the setting in LangChain's packages.
+MAX_TOKENS_FIELDS = ("max_tokens", "max_output_tokens", "num_predict")
+# A path goes to the model before each answer.
+_estimate_once = cache_by_message(estimate_tokens)
+# A message and its estimated tokens.
+_Sized = tuple[AnyMessage, int]
 LEFT_OUT_TEXT = "(This result was left out of the request: the conversation is longer than the model can read.)"
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A model's window in tokens, and the part of it that is kept free for the answer."""
+    """A model's window in tokens, and the part that is reserved for the answer."""
 
     tokens: int
     answer_tokens: int
 
     @property
     def max_request_tokens(self) -> int:
-        """Return the tokens that a request may take."""
         return self.tokens - self.answer_tokens
 
 
@@ -43,9 +45,12 @@ class ModelRequest:
     """A request to a model: the instructions and the end of a path."""
 
     messages: list[AnyMessage]
-    estimated_tokens: int  # tokens of them all
-    correction_tokens: int  # missing in the estimate for the last answer with a usage, such as those of tools
-    left_out_count: int  # messages of the path before the first one in the request
+    # Tokens of all messages.
+    estimated_tokens: int
+    # Tokens that the estimate missed at the last answer with a usage, such as tools.
+    correction_tokens: int
+    # Number of messages of the path before the request's first message.
+    left_out_count: int
 
     @property
     def tokens(self) -> int:
@@ -53,23 +58,23 @@ class ModelRequest:
 
     @property
     def size_note(self) -> SizeNote:
-        """Return the note that is kept with the answer, so that its usage can correct the next estimate."""
+        """Return the note to keep with the answer, so that its usage can correct the next estimate."""
         return SizeNote(self.estimated_tokens, self.left_out_count)
 
 
 def find_window(model: BaseChatModel | None, max_tokens: int | None = None) -> Window:
-    """Return a model's window from its package, limited to `max_tokens`; the limit alone for an unknown model."""
+    """Return a model's window from its package, limited to `max_tokens`. An unknown model has only the limit."""
     profile = (model.profile if model else None) or {}
     sizes = (profile.get("max_input_tokens"), max_tokens)
     tokens = min((size for size in sizes if size), default=DEFAULT_WINDOW_TOKENS)
-    # For some models the answer counts as well, for others not, and the packages do not report it.
+    # The answer counts for some models and not for others, and the packages do not report which.
     reserved = min(profile.get("max_output_tokens") or DEFAULT_ANSWER_TOKENS, tokens // 3)
-    # Servers refuse a request whose answer could not fit. A quarter stays, however long answers may be.
+    # Servers refuse a request whose answer could not fit. A quarter of the window stays for the request.
     return Window(tokens, max(reserved, min(read_max_tokens(model), tokens * 3 // 4)))
 
 
 def read_max_tokens(model: BaseChatModel | None) -> int:
-    """Return the most tokens that a model's answer may have by its settings; 0 without such a limit."""
+    """Return the limit of a model's answer in its settings, or 0 if there is none."""
     values = (getattr(model, name, None) for name in MAX_TOKENS_FIELDS)
     return max((value for value in values if isinstance(value, int)), default=0)
 
@@ -78,14 +83,15 @@ def fit_to_window(messages: Sequence[AnyMessage], max_tokens: int) -> ModelReque
     """Return the instructions and the longest end of the path that fits. It begins with a user's message, so no pair is
     split.
 
-    The last turn is always in it. If that turn alone is too long, its old results are replaced by a note; results that the
-    model has not answered yet stay.
+    The last turn is always included. If it alone is too long, a note replaces its old results. Results that the model
+    has not answered yet stay.
     """
     sizes = list(map(_estimate_once, messages))
     system = [message for message in messages if isinstance(message, SystemMessage)]
     path = [sized for sized in zip(messages, sizes, strict=True) if not isinstance(sized[0], SystemMessage)]
     system_tokens = sum(sizes) - _sum_sizes(path)
-    correction = max(find_correction(messages), -sum(sizes) // 2)  # no imported file makes a long request a short one
+    # The bound keeps an imported file from making a long request seem short.
+    correction = max(find_correction(messages), -sum(sizes) // 2)
     spare = max_tokens - correction - system_tokens
     sent_path = _empty_old_results(_cut_to_fit(path, spare), spare)
     sent = [*system, *(message for message, _ in sent_path)]
@@ -98,7 +104,8 @@ def _sum_sizes(path: Sequence[_Sized]) -> int:
 
 
 def _cut_to_fit(path: Sequence[_Sized], max_tokens: int) -> Sequence[_Sized]:
-    if _sum_sizes(path) <= max_tokens:  # as most do: nothing is looked at
+    # Most paths fit.
+    if _sum_sizes(path) <= max_tokens:
         return path
 
     def begins_turn(index: int) -> bool:
@@ -109,9 +116,9 @@ def _cut_to_fit(path: Sequence[_Sized], max_tokens: int) -> Sequence[_Sized]:
 
 
 def find_start(sizes: Sequence[int], begins_turn: Callable[[int], bool], max_tokens: int) -> int:
-    """Return the start of the longest end that fits; it begins a turn and contains at least the last one.
+    """Return the start of the longest end that fits. It begins a turn and contains at least the last turn.
 
-    `begins_turn` is asked near that start alone: what stays and what goes is not looked at.
+    `begins_turn` is called only near that start.
     """
     tokens, first = sum(sizes), 0
     while first < len(sizes) and tokens > max_tokens:
