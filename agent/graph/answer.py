@@ -1,7 +1,7 @@
 """One answer of the model: streamed, and accepted only when it is complete.
 
-A connection that is cut in mid-answer looks like success to the libraries, and they repair broken tool arguments by
-guessing. Here an answer counts only when the provider reports that it is finished, and arguments only when they are JSON.
+A connection cut in mid-answer looks like success to the libraries, and they guess at broken tool arguments. Here an
+answer needs a reported end, and arguments must be JSON.
 """
 
 from __future__ import annotations
@@ -59,9 +59,11 @@ _ENDING_REASONS = {*_FINISHED_REASONS, "length", "content_filter"}
 NOT_AN_OBJECT = "not a JSON object"
 TOO_DEEP = f"nested deeper than {MAX_ARGUMENT_LEVELS} levels"
 TOO_MANY_VALUES = f"more than {MAX_ARGUMENT_VALUES:,} values in all calls"
-MAX_GRACE_SECONDS = 2.0  # after a finish reason, for the usage: some servers end no stream (maximhq/bifrost#6784)
+# After a finish reason, the usage may follow. Some servers do not end the stream (maximhq/bifrost#6784).
+MAX_GRACE_SECONDS = 2.0
 _log = logging.getLogger(__name__)
-_EMPTY_STREAM = "No generation chunks were returned"  # of LangChain, for a stream without an answer
+# LangChain's words for a stream without an answer.
+_EMPTY_STREAM = "No generation chunks were returned"
 _KEPT_METADATA = ("model_name", "model_provider", "system_fingerprint", "id")
 
 
@@ -80,25 +82,23 @@ class AnswerTooLong(AnswerCutOff):
 
 
 class AnswerListener:
-    """Hears an answer while it comes. This one ignores it."""
+    """Receives an answer while it arrives. This class ignores it."""
 
     def on_token(self, text: str) -> None:
-        """Hear a piece of text, empty for a piece of anything else."""
+        """Receive a piece of text, empty for other pieces."""
 
     def on_text(self, text: str) -> None:
-        """Hear text as people see it."""
+        """Receive text as people see it."""
 
     def on_reasoning(self, text: str) -> None:
-        """Hear a piece of the reasoning."""
+        """Receive a piece of the reasoning."""
 
     def on_withdrawal(self) -> None:
-        """Hear that all text so far was reasoning."""
+        """Learn that all text so far was reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RunListener(AnswerListener):
-    """Passes an answer to the recorder and the trace of a run."""
-
     context: RunContext
 
     def on_token(self, text: str) -> None:
@@ -115,7 +115,7 @@ class _RunListener(AnswerListener):
 
 
 async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
-    """Return the model's complete answer, and pass its text to the recorder as it comes (see `collect_answer`).
+    """Return the model's complete answer, and pass its text to the recorder (see `collect_answer`).
 
     Raises `LimitReached` when it takes longer than the agent or the run may work.
     """
@@ -139,10 +139,10 @@ async def collect_answer(
     source: str = "",
     listener: AnswerListener = AnswerListener(),  # noqa: B008  it has no state
 ) -> AIMessage:
-    """Return the model's complete answer.
+    """Return the model's complete answer. A passing failure is retried, but only before any part of the answer.
 
-    It tries again after a passing failure, but never once a part of the answer has come. Raises `AnswerCutOff` when the
-    answer is not complete, `TimeoutError` after too long a silence, and the exceptions of the provider's library.
+    Raises `AnswerCutOff` for an incomplete answer, `TimeoutError` after too long a silence, and errors of the provider's
+    library.
     """
     retries = Retries()
     while True:
@@ -150,7 +150,7 @@ async def collect_answer(
         try:
             await _read_stream(_iterate_chunks(model, messages), limits, listener, pieces, reasoning)
             return _assemble_answer(pieces, reasoning, source)
-        except Exception as error:  # of any library; a failure that does not pass is raised again
+        except Exception as error:
             pause = None if pieces.has_content or reasoning.has_begun else retries.next_pause(error)
             if pause is None:
                 raise
@@ -165,11 +165,10 @@ async def _read_stream(
     pieces: AnswerPieces,
     reasoning: ReasoningReader,
 ) -> None:
-    """Read the stream and add to `pieces` as they come."""
     size, has_ended = 0, False
     forwarder = _AnswerForwarder(listener)
     loop = asyncio.get_running_loop()
-    # Closed at once when it is cut: otherwise the provider would go on sending, and this side reading.
+    # Close the stream at once when it is cut, or the provider would go on sending, and this side reading.
     try:
         async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(stream) as coming:
             async for chunk in coming:
@@ -181,11 +180,11 @@ async def _read_stream(
                 size += len(piece.text) + len(piece.thought) + _count_argument_chars(chunk)
                 if len(told) > room or size > limits.max_answer_chars:
                     raise AnswerTooLong(limits.max_answer_chars, "characters")
-                if pieces.count > limits.max_answer_chars:  # they may be empty
+                if pieces.count > limits.max_answer_chars:
                     raise AnswerTooLong(limits.max_answer_chars, "pieces")
                 is_more = bool(told or piece.thought or chunk.tool_call_chunks)
                 is_last = read_finish_reason(chunk.response_metadata) in _ENDING_REASONS
-                # An empty piece is no progress. Some servers name a reason and go on.
+                # An empty piece is no progress. Some servers name a finish reason and continue.
                 if is_more or (is_last and not has_ended):
                     has_ended = is_last
                     pause = min(limits.idle_seconds, MAX_GRACE_SECONDS) if has_ended else limits.idle_seconds
@@ -193,7 +192,8 @@ async def _read_stream(
     except TimeoutError:
         if not (has_ended and deadline.expired()):
             raise
-    except Exception as error:  # of any library: the connection broke off, or its end cannot be read
+    # A library may raise anything if the connection broke off, or its end cannot be read.
+    except Exception as error:
         if not has_ended or isinstance(error, AnswerCutOff) or read_provider_words(error):
             raise
         _log.info("the stream of a whole answer ended badly: %s", type(error).__qualname__)
@@ -246,7 +246,8 @@ def _assemble_answer(pieces: AnswerPieces, reasoning: ReasoningReader, source: s
     if reason not in _FINISHED_REASONS:
         raise AnswerCutOff(reason if reason or reasoning.has_begun or pieces.has_content else "nothing")
     calls = _read_tool_calls(merged)
-    if len(calls) > MAX_CALLS:  # neither the page nor an import takes more
+    # Neither the page nor an import takes more calls.
+    if len(calls) > MAX_CALLS:
         raise AnswerCutOff("too_many_calls")
     unreadable = [place for place, call in enumerate(calls) if "error" in call]
     text = serde.sanitize_text(strip_number(reasoning.split_answer(read_answer_text(merged))))
@@ -264,14 +265,14 @@ def _assemble_answer(pieces: AnswerPieces, reasoning: ReasoningReader, source: s
 
 
 def _read_tool_calls(merged: AIMessageChunk) -> list[ToolCall | InvalidToolCall]:
-    """Return the calls in the order of the stream."""
     calls: list[ToolCall | InvalidToolCall] = []
     seen: set[str] = set()
     room = MAX_ARGUMENT_VALUES
     for chunk in merged.tool_call_chunks:
         identifier, name = to_label(chunk["id"]), to_label(chunk["name"]) or "unknown"
         text = serde.sanitize_text(chunk["args"] or "")
-        if not identifier or identifier in seen:  # some servers send none, or the same for all
+        # Some servers send no id, or the same id for all calls.
+        if not identifier or identifier in seen:
             identifier = f"call_{uuid.uuid4().hex[:24]}"
         seen.add(identifier)
         arguments, error = _parse_call_arguments(text, room)
@@ -284,7 +285,7 @@ def _read_tool_calls(merged: AIMessageChunk) -> list[ToolCall | InvalidToolCall]
 
 
 def _parse_call_arguments(text: str, max_values: int) -> tuple[dict[str, Any], str]:
-    """Return the arguments, and the error for which they are not used; empty without one."""
+    """Return the arguments, and the reason why they are not used, or an empty text."""
     try:
         if has_too_many_separators(text.encode(), max_values):
             return {}, TOO_MANY_VALUES
@@ -294,5 +295,6 @@ def _parse_call_arguments(text: str, max_values: int) -> tuple[dict[str, Any], s
         if isinstance(value, dict) and count_values(value, max_values) > max_values:
             return {}, TOO_MANY_VALUES
         return (serde.require_exact(serde.sanitize_json(value)), "") if isinstance(value, dict) else ({}, NOT_AN_OBJECT)
-    except (ValueError, TypeError, RecursionError):  # also numbers and texts that are JSON but cannot be kept
+    # This includes numbers and texts that are JSON but cannot be stored.
+    except (ValueError, TypeError, RecursionError):
         return {}, NOT_AN_OBJECT

@@ -1,4 +1,4 @@
-"""The pieces of an answer, joined while they come: at its end, joining thousands would hold the event loop."""
+"""The pieces of an answer, joined as they arrive. Joining thousands at the end would block the event loop."""
 
 from __future__ import annotations
 
@@ -10,31 +10,34 @@ from langchain_core.messages.ai import add_ai_message_chunks
 from agent.models.answer_text import read_answer_text
 from agent.models.finish_reasons import read_finish_reason
 
-MAX_SEPARATE_PIECES = 200  # joined in one step: 7 µs for each
+# Joined in one step, at 7 µs for each piece.
+MAX_SEPARATE_PIECES = 200
 
 
 class AnswerPieces:
-    """The pieces of one answer. Those that came are joined in groups, which are joined at the end."""
+    """The pieces of one answer. They are joined in groups, and the groups are joined at the end."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.has_content = False  # whether any part of an answer has come
-        self.finish_reason: str | None = None  # the last one that was named
+        # True once any part of an answer has come. The finish reason is the last named reason.
+        self.has_content = False
+        self.finish_reason: str | None = None
         self.usages: list[Any] = []
         self._has_blocks = False
         self._groups: list[AIMessageChunk] = []
         self._separate: list[AIMessageChunk] = []
 
     def add(self, piece: AIMessageChunk) -> None:
-        """Add a piece. Raises `TypeError` for one that does not fit the ones before."""
+        """Add a piece. Raises `TypeError` for a piece that does not fit the earlier pieces."""
         self.count += 1
         self.has_content = self.has_content or bool(read_answer_text(piece) or piece.tool_call_chunks)
-        # Not from the joined piece: some servers send it twice, and joining joins the texts.
+        # The joined piece is no source, since some servers send the reason twice, and joining concatenates texts.
         self.finish_reason = read_finish_reason(piece.response_metadata) or self.finish_reason
         if piece.usage_metadata is not None:
             self.usages.append(piece.usage_metadata)
         self._has_blocks = self._has_blocks or isinstance(piece.content, list)
-        if self._has_blocks and piece.content == "":  # at the beginning of a group, it would become a block
+        # Empty text at the beginning of a group would become a block.
+        if self._has_blocks and piece.content == "":
             piece = piece.model_copy(update={"content": []})
         self._separate.append(piece)
         if len(self._separate) == MAX_SEPARATE_PIECES:
@@ -42,7 +45,6 @@ class AnswerPieces:
             self._separate = []
 
     def join(self) -> AIMessageChunk:
-        """Return the pieces as one."""
         return _join([*self._groups, *self._separate])
 
 

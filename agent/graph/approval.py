@@ -1,4 +1,4 @@
-"""People's decisions about calls in a run: the calls that need one, and its effect. The values are in tools/decisions."""
+"""People's decisions in a run: which calls need a decision, and its effect. The values are in tools/decisions."""
 
 import json
 from collections.abc import Awaitable, Callable, Collection
@@ -30,7 +30,7 @@ def is_begun(call: ToolCall, context: RunContext) -> bool:
 async def apply_decision(
     call: ToolCall, context: RunContext, run_call: Callable[[ToolCall], Awaitable[ToolOutcome]]
 ) -> ToolOutcome:
-    """Run a call as a person decided about it, or unchanged where no decision was needed."""
+    """Run a call according to a person's decision, or unchanged if none was needed."""
     decision = context.decisions.get(call["id"] or "")
     settled = settle_call(decision)
     if settled is not None:
@@ -43,9 +43,10 @@ async def apply_decision(
 
 
 def settle_call(decision: Decision | None) -> ToolOutcome | None:
-    """Return the outcome of a call that a person answered or denied; None where the call runs."""
+    """Return the outcome of a call that a person answered or denied, or None if the call runs."""
     if decision is None or decision.kind in ("allow", "edit"):
         return None
     if decision.kind == "respond":
         return ToolOutcome(format_response(decision))
-    return ToolOutcome(DENIED_TEXT, is_failed=True)  # also for an unknown kind of decision
+    # An unknown kind of decision counts as a denial.
+    return ToolOutcome(DENIED_TEXT, is_failed=True)

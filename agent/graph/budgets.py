@@ -1,4 +1,4 @@
-"""Budgets: the answers, tool calls and seconds that a run, one of its agents or a branch may use before it rests."""
+"""Budgets: how many answers, tool calls and seconds a run, one of its agents or a branch may use."""
 
 import asyncio
 import json
@@ -12,19 +12,19 @@ from checkpoints import MAIN
 from checkpoints.values.sentence import plural_sentence, sentence
 
 RUN_OWNER, AGENT_OWNER, BRANCH_OWNER = sentence("The run"), sentence("The agent"), sentence("The branch")
-MAIN_KEY = CallKey(MAIN, "")  # the main agent answers no agent's call
+# The main agent answers no agent's call.
+MAIN_KEY = CallKey(MAIN, "")
 
 
 class LimitReached(Exception):
-    """The work went as far as its budget allows. The text is a sentence for people and models."""
+    """The work has used its budget. The text is a sentence for people and models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of one piece of work."""
-
-    answers: int  # of the model
-    calls: int  # of tools
+    # The model's answers, and calls of tools.
+    answers: int
+    calls: int
     seconds: float
 
 
@@ -33,11 +33,13 @@ class BudgetUsage:
     """The use of a budget since its work began."""
 
     budget: Budget
-    owner: str  # the subject of the sentence that reports a limit
+    # The subject of the sentence that reports a limit.
+    owner: str
     answers: int = 0
     calls: int = 0
-    earlier_seconds: float = 0.0  # of work, before the run waited for a decision
-    started_at: float = field(default_factory=time.monotonic)  # seconds
+    # Seconds of work before the run waited for a decision.
+    earlier_seconds: float = 0.0
+    started_at: float = field(default_factory=time.monotonic)
 
     @property
     def seconds(self) -> float:
@@ -48,7 +50,7 @@ class BudgetUsage:
         return plural_sentence("{count:,g} second", "{count:,g} seconds", count=self.budget.seconds)
 
     def check_answer(self, reserved: int = 0) -> None:
-        """Raise `LimitReached` when the next answer is beyond the budget. `reserved` answers are kept for other agents."""
+        """Raise `LimitReached` if the budget has no next answer. `reserved` answers are kept for other agents."""
         if self.answers >= self.budget.answers - reserved:
             answers = plural_sentence("{count:,g} answer", "{count:,g} answers", count=self.budget.answers)
             raise self.describe_limit(answers)
@@ -57,7 +59,7 @@ class BudgetUsage:
 
     @asynccontextmanager
     async def limit_answer(self) -> AsyncIterator[None]:
-        """Raise `LimitReached` when one answer alone takes all seconds of the budget: a stream may go on for ever."""
+        """Raise `LimitReached` if one answer takes all seconds of the budget, since a stream may go on for ever."""
         deadline = asyncio.timeout(self.budget.seconds)
         try:
             async with deadline:
@@ -72,24 +74,26 @@ class BudgetUsage:
         return max(0, self.budget.calls - self.calls)
 
     def describe_limit(self, amount: str) -> LimitReached:
-        """Return the error that names the limit. Work that may go on begins with a fresh budget."""
+        """Return the error that names the limit. Continued work begins with a fresh budget."""
         return LimitReached(sentence("{owner} reached the limit of {amount}.", owner=self.owner, amount=amount))
 
 
 @dataclass(slots=True)
 class RunUsage(BudgetUsage):
-    """The use of a run's budget by all its agents together, and of each agent's own budget while it is at work."""
+    """The use of a run's budget by all its agents, and of each working agent's own budget."""
 
-    branches: int = 0  # opened by forks
-    own: dict[CallKey, BudgetUsage] = field(default_factory=dict)  # by the call that asked the agent
+    # Number of branches that forks opened.
+    branches: int = 0
+    # Keys are the calls that asked the agents.
+    own: dict[CallKey, BudgetUsage] = field(default_factory=dict)
 
     def start_clock(self) -> None:
-        """Count the seconds from now on: the work begins, or continues after a decision."""
+        """Count the seconds from now on, since the work begins, or continues after a decision."""
         for usage in (self, *self.own.values()):
             usage.started_at = time.monotonic()
 
     def find_own(self, key: CallKey, budget: Budget) -> BudgetUsage:
-        """Return the usage of an agent's work on a call. Work that was interrupted continues to count."""
+        """Return the usage of an agent's work on a call. Interrupted work continues to count."""
         return self.own.setdefault(key, BudgetUsage(budget, AGENT_OWNER))
 
 
@@ -100,7 +104,7 @@ def write_usage(usage: RunUsage) -> str:
 
 
 def parse_usage(text: str | None, run: Budget, agent: Budget) -> RunUsage:
-    """Read the usage of a run that waited, within the budgets as they are now. Without a text, nothing is used yet."""
+    """Read the usage of a run that waited, with the current budgets. Without a text, nothing is used yet."""
     written = json.loads(text or "{}")
     usage = RunUsage(run, RUN_OWNER, *written.get("run", ()))
     usage.branches = written.get("branches", 0)

@@ -1,6 +1,6 @@
 """The agent as a graph: one node asks the model, one runs its tool calls, until an answer contains no call.
 
-Compiled without a checkpointer: the store is the only truth, and each node commits its messages before it returns.
+The graph has no checkpointer: the store is the only truth, and each node commits its messages before it returns.
 """
 
 from collections import defaultdict
@@ -40,14 +40,17 @@ from agent.tools.registry import GRAPH_TOOLS
 from checkpoints.values import files
 from checkpoints.values.answer_spec import make_spec_entry
 
-MAX_SHORT_MESSAGES = 50  # of a request that the event loop builds itself
-MAX_SHORT_CHARS = 4_000  # of each of them
-_TOOLS = "tools"  # of all that a model may refuse
-MAX_BOUND_MODELS = 64  # models with their tools that stay bound, as many as the catalogue keeps
+# The event loop itself builds requests within these limits: the number of messages, and the characters of each.
+MAX_SHORT_MESSAGES = 50
+MAX_SHORT_CHARS = 4_000
+# Stands for all tools that a model may refuse.
+_TOOLS = "tools"
+# As many models stay bound to their tools as the catalogue keeps.
+MAX_BOUND_MODELS = 64
 
 
 def append_messages(messages: Sequence[AnyMessage], new: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages with the new ones. LangGraph's own function compares all their ids, three times a turn."""
+    """Return the messages with the new messages. LangGraph's own function compares all their ids, three times a turn."""
     return [*messages, *new]
 
 
@@ -67,11 +70,11 @@ def build_graph(
     graph_tools: Sequence[BaseTool] = GRAPH_TOOLS,
     numbers: NumberStyle = DEFAULT_NUMBERS,
 ) -> Graph:
-    """Build agent -> tools -> agent … -> end. A run starts at the tools where waiting calls were decided about.
+    """Build agent -> tools -> agent … -> end. A run starts at the tools if waiting calls have decisions.
 
-    The model is the run's. Tools named in `approval` run only after a person's decision; until then the run rests
-    (`AwaitingDecision`). Both collections may change while the app runs: they are read anew each time. `graph_tools` are the
-    tools that the graph carries out itself, where the run has the means for them.
+    The run gives the model. Tools named in `approval` run only after a person's decision, and until then the run rests
+    (`AwaitingDecision`). Both collections may change while the app runs, so they are read each time. The graph itself
+    runs `graph_tools`, if the run supports them.
     """
 
     async def run_tools(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
@@ -89,18 +92,22 @@ def build_graph(
 
 
 class _BoundModels:
-    """Models with their tools bound, the last used ones: describing the tools takes longer than the rest of a request."""
+    """A cache of models with bound tools, since describing the tools takes longer than the rest of a request."""
 
     def __init__(self) -> None:
-        self._bound_models: dict[Hashable, tuple[Sequence[BaseTool], BoundModel]] = {}  # the last used one last
+        # The last used model is the last item.
+        self._bound_models: dict[Hashable, tuple[Sequence[BaseTool], BoundModel]] = {}
 
     async def bind_tools(self, model: ChosenModel, tools: Sequence[BaseTool], recorder: Recorder) -> BoundModel:
-        """Return the model with these tools. They are described on a thread: large schemas take tens of milliseconds."""
+        """Return the model with these tools. They are described on a thread, since large schemas take tens of
+        milliseconds.
+        """
+        # The names belong to the key, since tools may be added while the app runs.
         key = (
             model.spec,
             model.parameters,
             *(tool.name for tool in tools),
-        )  # with their names: tools may be added while the app runs
+        )
         known = self._bound_models.pop(key, None)
         # A server that comes back may have another tool of the same name.
         if known is None or any(one is not other for one, other in zip(known[0], tools, strict=True)):
@@ -114,13 +121,13 @@ class _BoundModels:
 
 @dataclass(frozen=True, slots=True)
 class _ModelNode:
-    """The node that asks the model of a run, and its knowledge of the models."""
+    """The node that asks a run's model, with what it has learned about the models."""
 
     tools: Sequence[BaseTool]
     graph_tools: Sequence[BaseTool]
     numbers: NumberStyle
     bound: _BoundModels = field(default_factory=_BoundModels)
-    # By the source of a model: tools, and files by their hash.
+    # Keys are sources of models. The refused items are tools, and files by their hash.
     refusals: defaultdict[str, RecentRefusals] = field(default_factory=lambda: defaultdict(RecentRefusals))
 
     async def ask_model(self, state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
@@ -140,7 +147,7 @@ class _ModelNode:
     async def _answer(
         self, state: AgentState, context: RunContext, model: ChosenModel, tools: Sequence[BaseTool] | None
     ) -> dict[str, Any]:
-        """Commit and return an answer. Without `tools`, the model has refused them."""
+        """Commit and return an answer. `tools` is None if the model has refused tools."""
         source, offered = identify_source(model.spec, model.chat), tools or ()
         max_tokens = find_window(model.chat, context.limits.max_window_tokens).max_request_tokens
         is_numbered = self.numbers != "off" and any(tool.name in MOVE_NAMES for tool in offered)
@@ -158,7 +165,7 @@ class _ModelNode:
 
         # A long path takes hundreds of milliseconds, and other conversations would wait.
         built = build() if is_short(state["messages"]) else await context.recorder.run_blocking(build_long)
-        # The requested model; the answer's metadata names the one that wrote it.
+        # This is the requested model. The answer's metadata names the model that wrote it.
         requested = str(getattr(model.chat, "model_name", model.spec))
         context.trace.on_request(requested, built.traced)
         answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), built.sent, context)
@@ -174,9 +181,9 @@ class _ModelNode:
 def _note_refusal(
     error: Exception, refusals: RecentRefusals, messages: Sequence[BaseMessage], offered: Sequence[BaseTool]
 ) -> bool:
-    """Note what a model refused. Return whether the request is sent once more without it.
+    """Note what a model refused. Return whether to send the request once more without it.
 
-    Of files, people are told the first time, because the model cannot see them.
+    People learn of refused files the first time, because the model cannot see them.
     """
     if offered and refuses_tools(error):
         refusals.add(_TOOLS)
@@ -192,7 +199,7 @@ def _note_refusal(
 
 @dataclass(frozen=True, slots=True)
 class _BuiltRequest:
-    """A request that fits: its messages with numbers, as traces show them, and as providers take them."""
+    """A request that fits: its messages with numbers, for traces, and for providers."""
 
     request: ModelRequest
     messages: Sequence[AnyMessage]
@@ -201,7 +208,7 @@ class _BuiltRequest:
 
 
 def is_short(messages: Sequence[AnyMessage]) -> bool:
-    """Return whether these are so few and small messages that a request of them takes less than a pass to a thread."""
+    """Return whether messages are so few and small that building a request is faster than a pass to a thread."""
     return len(messages) <= MAX_SHORT_MESSAGES and all(
         isinstance(message.content, str)
         and len(message.content) <= MAX_SHORT_CHARS
@@ -216,7 +223,7 @@ def _fit_request(messages: Sequence[AnyMessage], source: str, max_tokens: int, *
 
 
 def _make_ids_unique(answer: AIMessage, recorder: Recorder) -> AIMessage:
-    """Return an answer whose calls have ids that no other call of the run has."""
+    """Return an answer whose calls have unique ids within the run."""
     new_ids: dict[str, str] = {}
     for call in (*answer.tool_calls, *answer.invalid_tool_calls):
         old_id = call["id"] or ""
@@ -225,7 +232,6 @@ def _make_ids_unique(answer: AIMessage, recorder: Recorder) -> AIMessage:
 
 
 def _list_agent_tools(tools: Sequence[BaseTool], graph_tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
-    """List the tools of the agent that acts."""
     means = {ASK_AGENT: context.delegator, FORK: context.fork_explorer}
     possible = [tool for tool in graph_tools if means.get(tool.name, context.time_travel) is not None]
     return [tool for tool in (*tools, *possible) if context.tool_names is None or tool.name in context.tool_names]
@@ -238,10 +244,10 @@ def _takes_tools(messages: Sequence[BaseMessage]) -> bool:
 
 
 def _count_answer(context: RunContext) -> None:
-    """Count an answer of the agent and of the run. Raises `LimitReached` when one of them has used its budget.
+    """Count an answer of the agent and of the run. Raises `LimitReached` when either has used its budget.
 
-    Of the run's budget, branches and sub-agents keep one answer for each agent that waits for them: it must read their
-    results.
+    Branches and sub-agents reserve one answer of the run's budget for each agent that waits for them, because it must
+    read their results.
     """
     context.own_usage.check_answer()
     context.run_usage.check_answer(context.reserved_answers)
@@ -249,7 +255,7 @@ def _count_answer(context: RunContext) -> None:
     context.run_usage.answers += 1
 
 
-# LangGraph runs plain functions in the loop's pool of threads, where a tool that hangs would keep every run waiting.
+# LangGraph runs plain functions in the loop's pool of threads, where a hanging tool would keep every run waiting.
 async def _route_start(state: AgentState) -> str:
     return "tools" if find_unanswered_calls(state["messages"]) else "agent"
 

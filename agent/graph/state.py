@@ -33,11 +33,11 @@ class Recorder(Protocol):
     def append_reasoning(self, delta: str) -> None: ...
 
     def withdraw_text(self) -> None:
-        """Keep the text of the answer in progress as its reasoning: a tag after it has shown that."""
+        """Keep the uncommitted text as reasoning, because a later tag has shown that it is."""
         ...
 
     async def begin_tool(self, call_id: str) -> None:
-        """Note that a tool begins. Raises an error where the run may be another process's: no tool runs twice."""
+        """Note that a tool begins. Raises an error if another process may have the run, since no tool may run twice."""
         ...
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
@@ -53,13 +53,13 @@ class Recorder(Protocol):
         ...
 
     def unique_call_id(self, call_id: str) -> str:
-        """Return the id, or a new one where a call of this run has it: a decision about one call must hold for no other."""
+        """Return the id, or a new id if another call of this run has it. A decision must apply to one call only."""
         ...
 
     def for_agent(self, agent: str, memory_length: int | None = None) -> "Recorder":
         """Return the recorder of a sub-agent in the same run, which commits under its name.
 
-        With the length of its memory, positions are those of the memory and not of the path.
+        With `memory_length`, positions refer to the memory instead of the path.
         """
         ...
 
@@ -100,20 +100,28 @@ class ForkExplorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a run. Times are in seconds."""
-
-    idle_seconds: float = 60.0  # how long a model may be silent
+    # How long a model may be silent.
+    idle_seconds: float = 60.0
     tool_seconds: float = 60.0
-    stop_seconds: float = 0.5  # that the work of a stopped run has to end; then it is abandoned
-    watch_seconds: float = 5.0  # between two looks for runs that no task drives
-    shutdown_seconds: float = 70.0  # that tools and user graphs have to end, where other processes go on with the rest
-    draft_seconds: float = 1.0  # a crash loses at most this much of an answer
-    max_window_tokens: int | None = None  # tokens of a model's window; None: as its package reports
-    max_messages: int = 6_400  # read from the path's end to build a request
-    run: Budget = _RUN_BUDGET  # all agents and branches together
-    agent: Budget = _AGENT_BUDGET  # the main agent in a run, and each sub-agent with one question
-    branch: Budget = _BRANCH_BUDGET  # each branch of a fork
-    max_depth: int = 5  # sub-agents below the main agent that wait for each other
+    # How long the work of a stopped run may take to end before it is abandoned.
+    stop_seconds: float = 0.5
+    # The interval between two checks for runs that no task drives.
+    watch_seconds: float = 5.0
+    # How long tools and user graphs may take to end where other processes continue the rest.
+    shutdown_seconds: float = 70.0
+    # A crash loses at most this much of an answer.
+    draft_seconds: float = 1.0
+    # None: the window that the model's package reports.
+    max_window_tokens: int | None = None
+    # Messages read from the path's end to build a request.
+    max_messages: int = 6_400
+    # Budgets of all agents and branches together, of the main agent in a run and each sub-agent with one question, and of
+    # each branch of a fork.
+    run: Budget = _RUN_BUDGET
+    agent: Budget = _AGENT_BUDGET
+    branch: Budget = _BRANCH_BUDGET
+    # Sub-agents below the main agent that wait for each other.
+    max_depth: int = 5
     max_answer_chars: int = MAX_ANSWER_CHARS
     max_result_chars: int = MAX_RESULT_CHARS
 
@@ -124,24 +132,34 @@ class RunContext:
 
     recorder: Recorder
     limits: Limits = Limits()
-    model: ChosenModel | None = None  # None: no model is asked
+    # None: no model is asked.
+    model: ChosenModel | None = None
     run_usage: RunUsage = field(default_factory=lambda: RunUsage(Limits().run, RUN_OWNER))
-    own_usage: BudgetUsage = field(default_factory=lambda: BudgetUsage(Limits().agent, AGENT_OWNER))  # by this agent alone
-    depth: int = 0  # agents that wait for this one
-    decisions: Mapping[str, Decision] = field(default_factory=dict)  # by the call's id
+    own_usage: BudgetUsage = field(default_factory=lambda: BudgetUsage(Limits().agent, AGENT_OWNER))
+    # Agents that wait for this agent.
+    depth: int = 0
+    # Keys are ids of calls.
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
     trace: RunTrace = field(default_factory=make_null_trace)
-    time_travel: TimeTravel | None = None  # None: this agent does not move through time
-    read_files: FileReader = lambda _: {}  # contents of attached files, by hash
-    agent: str = MAIN  # the agent that acts
-    tool_names: Sequence[str] | None = None  # the tools that it may have; None: all
-    delegator: Delegator | None = None  # None: there are no sub-agents
-    fork_explorer: ForkExplorer | None = None  # None: this agent does not fork
-    is_unattended: bool = False  # no person can approve: calls that need approval are refused
-    reserved_answers: int = 0  # answers of the run kept for the agents that wait for this one
+    # None: this agent does not move through time.
+    time_travel: TimeTravel | None = None
+    # Returns the contents of attached files by hash.
+    read_files: FileReader = lambda _: {}
+    # The agent that acts, and the tools that it may have; None: all tools.
+    agent: str = MAIN
+    tool_names: Sequence[str] | None = None
+    # None: there are no sub-agents.
+    delegator: Delegator | None = None
+    # None: this agent does not fork.
+    fork_explorer: ForkExplorer | None = None
+    # No person can approve, so calls that need approval are refused.
+    is_unattended: bool = False
+    # Answers of the run that are reserved for the agents that wait for this agent.
+    reserved_answers: int = 0
 
 
 class AgentGraph(Protocol):
-    """The graph as its runs use it (see graph), which takes long to import."""
+    """The graph as its runs use it (see graph). The module itself takes long to import."""
 
     async def ainvoke(self, input: Any, config: "RunnableConfig", *, context: RunContext) -> Any:
         """Run the agent on its messages, `{"messages": [...]}`, to its end. Return them with its answers."""
@@ -149,5 +167,5 @@ class AgentGraph(Protocol):
 
 
 def build_config(limits: Limits) -> "RunnableConfig":
-    """Set the library's limit of nodes, high enough that a run reaches its own limit of answers first."""
+    """Set the library's limit of nodes so high that a run reaches its own limit of answers first."""
     return {"recursion_limit": 2 * limits.run.answers + 2}

@@ -1,4 +1,4 @@
-"""Running the calls of an answer side by side, after a person's approval where needed (see decisions)."""
+"""Runs the calls of an answer side by side, after a person's approval if needed (see decisions)."""
 
 import asyncio
 import logging
@@ -44,21 +44,22 @@ class _SplitCalls:
 
     before: list[ToolCall]
     move: ToolCall | None
-    after: list[ToolCall]  # they belong to a path that leaves, unless the move is refused or denied
+    # The move removes their path, unless it is refused or denied.
+    after: list[ToolCall]
 
 
 async def run_tool_calls(
     messages: Sequence[AnyMessage], tools: dict[str, BaseTool], approval: Collection[str], context: RunContext
 ) -> list[ToolMessage]:
-    """Run the calls of the last answer that have no result yet, and return their results, each committed.
+    """Run the calls of the last answer that have no result yet, commit their results, and return them.
 
-    Raises `AwaitingDecision` when a person must decide first, `PathChanged` after a move, and `LimitReached` after the calls
-    that the budgets allow, unless a call waits for a person.
+    Raises `AwaitingDecision` if a person must decide first, `PathChanged` after a move, and `LimitReached` after the
+    calls within the budgets, unless a call waits for a person.
     """
     answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
     results = [await _commit_refusal(call, _reject_unreadable(call), context) for call in answer.invalid_tool_calls]
     calls, is_waiting = find_unanswered_calls(messages), False
-    # First, also before anybody is asked about them. A call that a person decided about was offered when it was made.
+    # Refuse missing tools before anybody is asked about them. Calls with a decision were offered when they were made.
     missing = [call for call in calls if call["name"] not in tools and call["id"] not in context.decisions]
     results += [await _refuse_call(call, _describe_missing(call["name"], tools), context) for call in missing]
     calls = [call for call in calls if call not in missing]
@@ -75,7 +76,8 @@ async def run_tool_calls(
         is_stuck = len(finished) < len(ready)
         if limit is not None and not (is_waiting or is_stuck):
             raise limit
-        for call in beyond:  # now: calls that wait stay open, and a person would be asked about these as well
+        # Refuse them now: waiting calls stay open, and a person would be asked about these as well.
+        for call in beyond:
             results.append(await _refuse_call(call, NOT_CARRIED_OUT_TEXT, context))
         if limit is not None or is_stuck:
             raise AwaitingDecision
@@ -102,7 +104,7 @@ async def _make_move(
 
     A refused or denied move is a result like any other, and the later calls run.
 
-    Raises `PathChanged` after the move, and `AwaitingDecision` when a person must decide first.
+    Raises `PathChanged` after the move, and `AwaitingDecision` if a person must decide first.
     """
     assert context.time_travel is not None
     decision = context.decisions.get(call["id"] or "")
@@ -113,10 +115,11 @@ async def _make_move(
     except MoveRefused as reason:
         return await _refuse_call(call, str(reason), context)
     if decision is None and (context.time_travel.policy == "ask" or call["name"] in approval):
-        raise AwaitingDecision  # the later calls stay open: they run if the move is denied
+        # The later calls stay open, and run if the move is denied.
+        raise AwaitingDecision
     for each in later_calls:
         await _refuse_call(each, AFTER_MOVE_TEXT, context)
-    # Once more: it counts the results that were just written among the messages that leave.
+    # The second plan counts the new results among the messages that leave.
     move = await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
     raise await context.time_travel.make_move(call, move, context.recorder)
 
@@ -142,8 +145,10 @@ def _split_at_limit(
 ) -> tuple[list[ToolCall], list[ToolCall], LimitReached | None]:
     """Return the calls that the budgets of the agent and of the run allow, the calls beyond them, and the limit."""
     tightest = min(context.own_usage, context.run_usage, key=attrgetter("remaining_calls"))
-    begun = [call for call in calls if is_begun(call, context)]  # counted before the run waited
-    decided = [call for call in calls if call["id"] in context.decisions]  # a person's word outweighs a limit
+    # These were counted before the run waited.
+    begun = [call for call in calls if is_begun(call, context)]
+    # A person's decision outweighs a limit.
+    decided = [call for call in calls if call["id"] in context.decisions]
     new = [call for call in calls if call not in begun and call not in decided]
     most = max(0, tightest.remaining_calls - len(decided))
     allowed, beyond = new[:most], new[most:]
@@ -163,8 +168,8 @@ def _describe_calls(number: int) -> str:
 async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:
     """Run the calls of one answer side by side. The result is None for a call whose agent waits for a person.
 
-    Checkpoints are saved last, behind all results, with nothing between the result "Saved" and the checkpoint. So a run
-    that is stopped while another call is at work never reports a checkpoint that does not exist.
+    Checkpoints are saved last, after all results, with nothing between the result "Saved" and the checkpoint. So a run
+    that is stopped while another call is at work never reports a missing checkpoint.
     """
     saving = [call for call in calls if call["name"] == save_checkpoint.name]
     answers = await _run_side_by_side([_run_one(tools, call, context) for call in calls if call not in saving])
@@ -177,20 +182,21 @@ async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], contex
 
 
 async def _run_side_by_side(coroutines: Sequence[Coroutine[Any, Any, ToolMessage | None]]) -> list[ToolMessage | None]:
-    """Wait for all. When one raises (its result could not be written), stop the others and raise its exception."""
+    """Wait for all. If one raises because its result could not be written, stop the others and raise its error."""
     failure: BaseException | None = None
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in coroutines]
     except BaseExceptionGroup as group_error:
         failure = group_error.exceptions[0]
-    if failure is not None:  # not where the group is handled: it would become a cause of what it holds
+    # Raise outside the handler: the group would become a cause of the error that it holds.
+    if failure is not None:
         raise failure
     return [task.result() for task in tasks]
 
 
 async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage | None:
-    """Run one call and commit its result. None when its agent waits for a person; the calls beside it go on."""
+    """Run one call and commit its result. Return None if its agent waits for a person. Other calls continue."""
     await context.recorder.begin_tool(call["id"] or "")
     context.trace.on_tool_start(call)
     started = time.monotonic()
@@ -199,7 +205,8 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     except AwaitingDecision:
         return None
     result = ToolMessage(
-        serde.sanitize_text(shorten_for_model(outcome.text, context.limits.max_result_chars)),  # the rest takes too long
+        # Shorten first, since the rest takes too long for huge texts.
+        serde.sanitize_text(shorten_for_model(outcome.text, context.limits.max_result_chars)),
         tool_call_id=call["id"] or "",
         name=call["name"],
         status="error" if outcome.is_failed else "success",
@@ -250,16 +257,18 @@ def _describe_missing(name: str, tools: Collection[str]) -> str:
 
 
 async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall) -> ToolOutcome:
-    """Run a tool and return its result as text. A tool can fail in any way; the conversation goes on."""
+    """Run a tool and return its result as text. A tool can fail in any way, and the conversation continues."""
     tool = tools.get(call["name"])
     if tool is None:
         return ToolOutcome(_describe_missing(call["name"], tools), is_failed=True)
     try:
         return ToolOutcome(await invoke_tool(tool, call["args"]))
-    except BaseException as error:  # whatever a tool does, the call gets a result
+    # The call gets a result, whatever a tool does.
+    except BaseException as error:
         is_stopped = isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling()
         if is_stopped or isinstance(error, GeneratorExit):
-            raise  # it is the run that ends
+            # The run itself ends.
+            raise
         if (words := _explain_failure(error)) is not None:
             return ToolOutcome(words, is_failed=True)
         reference = uuid.uuid4().hex[:8]
@@ -268,7 +277,7 @@ async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall) -> ToolOutcom
 
 
 def _explain_failure(error: BaseException) -> str | None:
-    """Return the words of a failure that are meant for the model; None for any other one. The error is a tool's own."""
+    """Return the words of a failure if they are meant for the model, else None. The error is the tool's own."""
     with suppress(Exception):
         if isinstance(error, ToolException):
             return str(error)
