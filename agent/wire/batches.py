@@ -1,4 +1,4 @@
-"""Batches of the wire: JSON, cut into payloads that one notification can carry, and numbered by their sender."""
+"""Batches of the wire: JSON, cut into payloads for single notifications, and numbered by their sender."""
 
 import json
 from dataclasses import dataclass, field
@@ -6,13 +6,15 @@ from typing import Any
 
 from agent.wire.outbox import Item
 
-MAX_PARTS = 9_999  # of a batch, as write_payloads has room for
-MAX_UNFINISHED_SENDERS = 100  # whose batches are not whole yet
+# `write_payloads` reserves room for four digits.
+MAX_PARTS = 9_999
+# Senders with unfinished batches.
+MAX_UNFINISHED_SENDERS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch: everything that one process has sent at once. `has_gap`: batches of this sender before it never came."""
+    """Everything that one process has sent at once. With `has_gap`, earlier batches of this sender are missing."""
 
     sender: str
     number: int
@@ -21,7 +23,7 @@ class Batch:
 
 
 def write_payloads(sender: str, number: int, items: list[Item], max_bytes: int) -> list[str]:
-    """Return the payloads of a batch, in ASCII: sender, number, part and count of the parts, and a part of the JSON."""
+    """Return the payloads of a batch in ASCII: sender, number, part number, count of parts, and a part of the JSON."""
     text = json.dumps(items, separators=(",", ":"))
     part_chars = max_bytes - len(f"{sender} {number} 9999 9999 ")
     parts = [text[place : place + part_chars] for place in range(0, len(text), part_chars)]
@@ -33,23 +35,23 @@ class BatchReader:
     """Joins the payloads of every other sender."""
 
     own_name: str
-    _numbers: dict[str, int] = field(default_factory=dict)  # of the last whole batch, by sender
-    _parts: dict[str, tuple[int, list[str]]] = field(default_factory=dict)  # of a batch that is not whole, by sender
+    # The number of each sender's last whole batch, and the number and parts of its unfinished batch.
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _parts: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
 
     def forget(self, sender: str) -> None:
-        """Forget a sender that is gone."""
         self._numbers.pop(sender, None)
         self._parts.pop(sender, None)
 
     def clear(self) -> None:
-        """Forget every sender: payloads may be lost."""
+        """Forget every sender, because payloads may be lost."""
         self._numbers.clear()
         self._parts.clear()
 
     def read(self, payload: str) -> Batch | None:
-        """Return the batch that a payload completes; None for the others, and for one that has come before.
+        """Return the batch that a payload completes, or None for other payloads and for repeated batches.
 
-        Of a batch of this process itself, no item is read. Raises `ValueError` for anything else.
+        A batch of this process itself is returned without items. Raises `ValueError` for anything else.
         """
         sender, number_text, place, count, part = payload.split(" ", 4)
         number, is_last = int(number_text), int(place) == int(count) - 1
@@ -62,11 +64,13 @@ class BatchReader:
             raise ValueError("a batch has too many parts")
         begun_number, parts = self._parts.get(sender, (number, []))
         if begun_number != number or len(parts) != int(place):
-            begun_number, parts = number, []  # the rest of it came on a connection before this one
+            # The earlier parts came on a previous connection.
+            begun_number, parts = number, []
         parts.append(part)
         self._parts[sender] = (number, parts)
+        # The gap then shows at the last part of the dropped batch.
         if len(self._parts) > MAX_UNFINISHED_SENDERS:
-            del self._parts[next(iter(self._parts))]  # the last of its parts then shows the gap
+            del self._parts[next(iter(self._parts))]
         if not is_last:
             return None
         self._parts.pop(sender, None)

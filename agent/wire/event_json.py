@@ -1,7 +1,7 @@
-"""Events as JSON, for the wire. Of a message it has only the id: whoever follows reads the message from the database.
+"""Events as JSON for the wire. A message is only an id: followers read the message from the database.
 
-During a rolling upgrade, the sender may be of another version. Fields are only ever added, last and with a default: a reader
-ignores those that it does not know, and a missing one has its default.
+During a rolling upgrade, the sender may have another version. New fields come last and have a default. A reader ignores
+unknown fields, and uses the default for a missing field.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def encode_event(event: Event) -> Json:
 
 
 def decode_event(data: Json) -> Event | StoredEvent:
-    """Return the event; of one with a message, the parts that complete it. Raises `UnknownEventError`."""
+    """Return the event, or a `StoredEvent` if a message must complete it. Raises `UnknownEventError`."""
     event: Event | StoredEvent
     match data:
         case str():
@@ -85,7 +85,7 @@ def decode_event(data: Json) -> Event | StoredEvent:
         case ["candidate", number, inner, *_]:
             event = _decode_progress(number, decode_event(inner))
         case ["message", message_id, version, *_]:
-            # To the text in progress, a message is what a withdrawal without reasoning is: all of it goes.
+            # To the text in progress, a message is like a withdrawal without reasoning: all text goes.
             event = StoredEvent(message_id, TextWithdrawn(""), partial(MessageAdded, version=version))
         case ["start", run_id, version, message_id, encoded, attempt, *_]:
             candidates = [_decode_candidate(each) for each in encoded]
@@ -102,7 +102,8 @@ def _decode_plain_event(kind: type[Any], values: Sequence[Json]) -> Event:
     known = zip(fields(kind), values, strict=False)
     try:
         return cast(Event, kind(*(_decode_value(each.name, value) for each, value in known)))
-    except TypeError as error:  # a field without a default is missing
+    # A field without a default is missing.
+    except TypeError as error:
         raise UnknownEventError(str(values)[:80]) from error
 
 
@@ -131,7 +132,8 @@ def _begin_run(run_id: str, version: int, message: Message | None, **rest: Any) 
 
 def _decode_progress(number: int, inner: Event | StoredEvent) -> Event | StoredEvent:
     if not isinstance(inner, StoredEvent):
-        return CandidateProgress(number, inner)  # type: ignore[arg-type]  # only events of an answer are encoded in it
+        # Only events of an answer are encoded inside it.
+        return CandidateProgress(number, inner)  # type: ignore[arg-type]
     complete = inner.complete
     return StoredEvent(
         inner.message_id,

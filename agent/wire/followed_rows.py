@@ -1,4 +1,4 @@
-"""Reads of other processes' runs for their followers, each for the owner who follows."""
+"""Reads other processes' runs for their followers, each for the owner who follows."""
 
 from dataclasses import dataclass
 
@@ -11,18 +11,16 @@ from checkpoints import NotFoundError, Runs, RunState, Store
 
 @dataclass(frozen=True, slots=True)
 class FollowedRows:
-    """The drafts and messages of a store."""
-
     store: Store
     runs: Runs
     blocking: BlockingPool
 
     async def read_running(self, thread_id: str) -> LiveRun | None:
-        """Return the draft of the thread's run in progress; None without one."""
+        """Return the draft of the thread's run in progress, or None."""
         return await self.blocking.run(self._read_running, thread_id)
 
     async def load_event(self, thread_id: str, event: StoredEvent) -> Event:
-        """Complete an event by its message. Raises `SubscriberLagged` if it is not there any more."""
+        """Complete an event with its message. Raises `SubscriberLagged` if the message is gone."""
         try:
             return event.complete(await self.blocking.run(self.store.get_message, thread_id, event.message_id))
         except NotFoundError:

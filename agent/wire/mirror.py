@@ -1,7 +1,7 @@
 """The mirror: the runs of other processes, as this process's hub shows them.
 
-The events of a run are numbered. A run whose events are incomplete here is asked for: the process that drives it sends its
-state. Where nobody answers, the draft in the database is shown.
+The events of a run are numbered. If events are missing here, this process asks for the run's state, and the process that
+drives the run sends it. If nobody answers, the mirror shows the draft in the database.
 """
 
 import asyncio
@@ -15,9 +15,12 @@ from agent.run.hub import RunHub, StoredEvent
 from agent.run.live_runs import LiveRun, RunKey
 from agent.wire.outbox import OUTSIDE
 
-MAX_ASK_SECONDS = 1.0  # until the process that drives a run has sent its state
-MAX_ENDED_RUNS = 1_000  # that are remembered, against late events
-UNKNOWN_ATTEMPT = UNKNOWN_VERSION = UNKNOWN_OFFSET = -1  # before every other
+# How long to wait for the state of a run from the process that drives it.
+MAX_ASK_SECONDS = 1.0
+# Ended runs are remembered to recognise late events.
+MAX_ENDED_RUNS = 1_000
+# Lower than all others.
+UNKNOWN_ATTEMPT = UNKNOWN_VERSION = UNKNOWN_OFFSET = -1
 
 ReceivedEvent = Event | StoredEvent
 
@@ -28,13 +31,14 @@ class _RemoteRun:
 
     key: RunKey
     offset: int
-    is_whole: bool  # every event of it is in the hub
-    version: int = UNKNOWN_VERSION  # of the thread when it began
+    # Whether the hub has every event of the run, and the thread's version when the run began.
+    is_whole: bool
+    version: int = UNKNOWN_VERSION
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiter:
-    """A follower that waits until the run it has read of is known, or has ended."""
+    """A follower that waits until the run that it has read is known, or has ended."""
 
     run_id: str
     done: asyncio.Event = field(default_factory=asyncio.Event)
@@ -42,12 +46,13 @@ class _Waiter:
 
 @dataclass(frozen=True, slots=True)
 class EventGroup:
-    """Consecutive events of one run, beginning with number `offset`. Outside of a run there is no number."""
+    """Consecutive events of one run, the first with number `offset`. Events outside a run have no number."""
 
     thread_id: str
     key: RunKey
     offset: int
-    count: int  # of the events before texts were joined
+    # The number of events before texts were joined.
+    count: int
     events: Sequence[ReceivedEvent]
 
     @property
@@ -62,15 +67,20 @@ class Mirror:
 
     def __init__(self, hub: RunHub, ask: Callable[[str, str], None], forget_own_run: Callable[[str], None]) -> None:
         self._hub = hub
-        self._ask = ask  # for the state of a thread's run
-        self._forget_own_run = forget_own_run  # of a thread: another process drives it
-        self._runs: dict[str, _RemoteRun] = {}  # by thread
-        self._own_versions: dict[str, int] = {}  # of the threads when the runs of this process began
-        self._waiters: defaultdict[str, set[_Waiter]] = defaultdict(set)  # by thread
-        self._ended: OrderedDict[str, int] = OrderedDict()  # the versions of ends, by run
+        # Asks for the state of a thread's run.
+        self._ask = ask
+        # Called with a thread that another process now drives.
+        self._forget_own_run = forget_own_run
+        # Keys are threads.
+        self._runs: dict[str, _RemoteRun] = {}
+        # The threads' versions when the runs of this process began.
+        self._own_versions: dict[str, int] = {}
+        self._waiters: defaultdict[str, set[_Waiter]] = defaultdict(set)
+        # Keys are runs, values the versions at their ends.
+        self._ended: OrderedDict[str, int] = OrderedDict()
 
     def note_own_event(self, thread_id: str, event: Event) -> None:
-        """Take in an event of this process: its run needs no mirror."""
+        """Note an event of this process. Its run needs no mirror."""
         if isinstance(event, RunStarted):
             self._runs.pop(thread_id, None)
             self._own_versions[thread_id] = event.version
@@ -87,8 +97,9 @@ class Mirror:
         if self._is_outdated(group):
             return
         run = self._find_or_begin_run(group)
+        # These events have come before.
         if group.offset + group.count <= run.offset and run.is_whole:
-            return  # it has come before
+            return
         if run.offset != group.offset:
             run.is_whole = False
         if run.is_whole:
@@ -98,10 +109,11 @@ class Mirror:
             self._miss(group)
 
     def _find_or_begin_run(self, group: EventGroup) -> _RemoteRun:
-        """Return the run of these events. It is no run of this process any more, if it was one."""
+        """Return the run of these events. If this process drove it, another process has taken it."""
         thread_id, key = group.thread_id, group.key
         own = self._hub.find_own_run(thread_id)
-        if own is not None and group.start is None:  # the start of a later attempt is lost
+        # The start of a later attempt is lost.
+        if own is not None and group.start is None:
             self._forget_own_run(thread_id)
             self._hub.disown_run(thread_id, own)
         run = self._runs.get(thread_id)
@@ -113,7 +125,7 @@ class Mirror:
         return run
 
     def receive_state(self, thread_id: str, key: RunKey, offset: int, live: LiveRun) -> None:
-        """Take in a run as it is now, if its events are incomplete here."""
+        """Take the state of a run, if its events are incomplete here."""
         run = self._runs.get(thread_id)
         is_known = run is not None and (run.is_whole or run.key.attempt > key.attempt)
         if is_known or key.run_id in self._ended or self._hub.find_own_run(thread_id) is not None:
@@ -123,9 +135,9 @@ class Mirror:
         self._stop_waiting(thread_id)
 
     def needs_run(self, thread_id: str, run_id: str = "") -> bool:
-        """Return whether a run of another process may be in progress that is not complete here.
+        """Return whether another process may drive a run of which events are missing here.
 
-        `run_id` is the one that was read: its end may have been heard since then.
+        `run_id` is the run that was read. Its end may have arrived since then.
         """
         run = self._runs.get(thread_id)
         is_known = run is not None and run.is_whole
@@ -147,33 +159,33 @@ class Mirror:
         return waiter.done.is_set()
 
     def show_draft(self, thread_id: str, draft: LiveRun) -> None:
-        """Show a run as the database has it, until an event of it arrives: then it is asked for again."""
+        """Show a run from the database, until one of its events arrives and its state is requested again."""
         self._runs[thread_id] = _RemoteRun(RunKey(draft.run_id, UNKNOWN_ATTEMPT), UNKNOWN_OFFSET, is_whole=False)
         self._hub.begin_remote_run(thread_id, draft, UNKNOWN_ATTEMPT)
 
     def ask_again(self) -> None:
-        """Ask for the state of every run that is shown as its draft: another process listens again."""
+        """Request the state of every run that is shown as a draft, because another process listens again."""
         for thread_id, run in self._runs.items():
             if not run.is_whole and self._hub.find_live_run(thread_id) is not None:
                 self._ask(thread_id, run.key.run_id)
 
     def look_again(self) -> None:
-        """Let who follows a run of another process subscribe again: one of those has fallen silent."""
+        """Make the followers of other processes' runs subscribe again, because one of these processes has fallen silent."""
         for thread_id in list(self._runs):
             self.forget_run(thread_id)
 
     def forget_run(self, thread_id: str) -> None:
-        """Forget the run of a thread: an event of the thread never comes. Its followers subscribe again."""
+        """Forget a thread's run, because one of its events never comes. Its followers subscribe again."""
         self._runs.pop(thread_id, None)
         self._hub.forget_remote_run(thread_id)
 
     def forget_runs(self) -> None:
-        """Forget all runs: events of them may be lost. Their followers, and all others, subscribe again."""
+        """Forget all runs, because events may be lost. All followers subscribe again."""
         self._runs.clear()
         self._hub.refresh_followers()
 
     def _is_outdated(self, group: EventGroup) -> bool:
-        """Return whether events are of a run that has ended, or of an attempt before the one that is known."""
+        """Return whether events belong to an ended run, or to an earlier attempt than the known attempt."""
         key, start = group.key, group.start
         ended_version = self._ended.get(key.run_id)
         if ended_version is not None and (start is None or start.version <= ended_version):
@@ -187,7 +199,7 @@ class Mirror:
             return False
         if run.key.run_id == key.run_id:
             return run.key.attempt > key.attempt or (run.key == key and start is not None)
-        # Left from before: a run that is complete here began later.
+        # These events are left over: a run that is complete here began later.
         return run.is_whole if start is None else start.version < run.version
 
     def _deliver(self, group: EventGroup) -> None:
@@ -199,7 +211,7 @@ class Mirror:
             self._stop_waiting(group.thread_id)
 
     def _miss(self, group: EventGroup) -> None:
-        """Take in that events of a run are incomplete here. Followers subscribe again, and ask for its state."""
+        """Note that events of a run are missing here. Followers subscribe again, and ask for its state."""
         for event in group.events:
             if isinstance(event, RunFinished):
                 self._note_end(group.thread_id, event)
@@ -214,10 +226,11 @@ class Mirror:
         self._ended.move_to_end(event.run_id)
         if len(self._ended) > MAX_ENDED_RUNS:
             self._ended.popitem(last=False)
-        self._stop_waiting(thread_id, event.run_id)  # a later run of the thread may be waited for as well
+        # Followers may also wait for a later run of the thread.
+        self._stop_waiting(thread_id, event.run_id)
 
     def _stop_waiting(self, thread_id: str, run_id: str | None = None) -> None:
-        """Wake those who wait for a run of a thread, or for any."""
+        """Wake the followers that wait for a run of a thread, or for any run."""
         for each in self._waiters.get(thread_id, ()):
             if run_id in (None, each.run_id):
                 each.done.set()

@@ -1,4 +1,4 @@
-"""The outbox of the wire: events by run, with text that follows text joined, and small requests, until the next flush."""
+"""The outbox of the wire: events by run and small requests, until the next flush. Consecutive texts are joined."""
 
 import json
 import logging
@@ -21,16 +21,20 @@ from agent.run.hub import RunHub
 from agent.run.outcome import locate_error
 from agent.wire.event_json import encode_event, encode_live_run
 
-MAX_WAITING_CHARS = 8_000_000  # of text, while the database does not take it; beyond, all is dropped and asked for again
-OUTSIDE = -1  # the offset of events that are not of a run which this process drives
-RENEW = "renew"  # an item: an event of its thread could not be written
-Item = list[Any]  # of a batch: its kind, and the parts of it
+# The limit of text while the database is unavailable. Beyond it, all is dropped, and other processes request it again.
+MAX_WAITING_CHARS = 8_000_000
+# The offset of events outside the runs of this process.
+OUTSIDE = -1
+# An item of this kind says that an event of its thread could not be written.
+RENEW = "renew"
+# An item of a batch: its kind, and its parts.
+Item = list[Any]
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a run of this process is: the number of its events so far."""
+    """How far a run of this process has come: the number of its events so far."""
 
     run_id: str
     attempt: int
@@ -39,15 +43,14 @@ class _Progress:
 
 @dataclass(slots=True)
 class _Group:
-    """Consecutive events of one run."""
-
     thread_id: str
     run_id: str
     attempt: int
     offset: int
     count: int = 0
     events: list[Event] = field(default_factory=list)
-    texts: dict[int, int] = field(default_factory=dict)  # the index of the last text, by candidate
+    # The index of the last text of each candidate.
+    texts: dict[int, int] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
         self.count += 1
@@ -68,7 +71,7 @@ class _Group:
         return self._describe([encode_event(each) for each in self.events])
 
     def encode_leniently(self) -> list[Item]:
-        """Return the items without the events that cannot be written. Followers elsewhere then read the thread anew."""
+        """Return the items without unwritable events. Followers elsewhere then read the thread again."""
         encoded = [_encode_or_drop(each) for each in self.events]
         written = [each for each in encoded if each is not None]
         items = [self._describe(written)] if written else []
@@ -79,14 +82,15 @@ class _Group:
 
 
 class Outbox:
-    """The items of the next batch."""
-
     def __init__(self, hub: RunHub) -> None:
         self._hub = hub
-        self._progress: dict[str, _Progress] = {}  # of the runs of this process, by thread
+        # The runs of this process, by thread.
+        self._progress: dict[str, _Progress] = {}
         self._groups: list[_Group] = []
-        self._open: dict[str, _Group] = {}  # those of them that take more events
-        self._asked: dict[str, str] = {}  # runs whose state another process wants, by thread
+        # Groups that take more events, by thread.
+        self._open: dict[str, _Group] = {}
+        # Runs whose state another process wants, by thread.
+        self._asked: dict[str, str] = {}
         self._requests: list[Item] = []
         self._char_count = 0
 
@@ -95,7 +99,7 @@ class Outbox:
         return self._char_count > MAX_WAITING_CHARS
 
     def note(self, thread_id: str, event: Event, *, is_alone: bool) -> None:
-        """Take in an event of this process. Nobody reads it while the process is alone."""
+        """Queue an event of this process. Nobody reads it while the process is alone."""
         if isinstance(event, RunStarted):
             self._progress[thread_id] = _Progress(event.run_id, event.attempt)
             self._open.pop(thread_id, None)
@@ -112,12 +116,12 @@ class Outbox:
                 self._open.pop(thread_id, None)
 
     def forget_run(self, thread_id: str) -> None:
-        """Forget a run that another process drives now."""
+        """Forget a run that another process now drives."""
         self._progress.pop(thread_id, None)
         self._open.pop(thread_id, None)
 
     def ask_for_state(self, thread_id: str, run_id: str) -> None:
-        """Add the run's state to the next batch, if this process drives it: another one wants it."""
+        """Add the run's state to the next batch for another process, if this process drives the run."""
         self._asked[thread_id] = run_id
 
     def request(self, *parts: str) -> None:
@@ -132,7 +136,7 @@ class Outbox:
         return [*self._requests, *groups, *states]
 
     def list_writable_items(self) -> list[Item]:
-        """Return all items without the events that JSON does not have. Each of those is logged."""
+        """Return all items without the events that JSON cannot express. Each such event is logged."""
         groups = [item for group in self._groups for item in group.encode_leniently()]
         states = [state for each in self._asked.items() if (state := self._encode_state_leniently(*each)) is not None]
         return [*self._requests, *groups, *states]
@@ -144,7 +148,8 @@ class Outbox:
     def _add(self, thread_id: str, event: Event, progress: _Progress | None) -> None:
         group = self._open.get(thread_id)
         if progress is None:
-            self._open.pop(thread_id, None)  # in the order of the thread's events
+            # This keeps the order of the thread's events.
+            self._open.pop(thread_id, None)
             group = _Group(thread_id, event.run_id if isinstance(event, RunFinished) else "", 0, OUTSIDE)
             self._groups.append(group)
         elif group is None:
@@ -164,9 +169,10 @@ class Outbox:
         return ["state", thread_id, run_id, progress.attempt, progress.offset, encode_live_run(live)]
 
     def _encode_state_leniently(self, thread_id: str, run_id: str) -> Item | None:
-        """Return the state of a run without what came from an event that cannot be written."""
+        """Return the state of a run without the data of an unwritable event."""
         for is_reduced in (False, True):
-            with suppress(Exception):  # the event itself is logged
+            # The event itself is logged.
+            with suppress(Exception):
                 state = self._encode_state(thread_id, run_id, is_reduced=is_reduced)
                 json.dumps(state)
                 return state
@@ -174,7 +180,7 @@ class Outbox:
 
 
 def _encode_or_drop(event: Event) -> Any:
-    """Return an event as JSON, or None for one that cannot be written: it never can, and others wait."""
+    """Return an event as JSON, or None if it cannot be written. It never can, and other events wait."""
     try:
         encoded = encode_event(event)
         json.dumps(encoded)
@@ -185,10 +191,11 @@ def _encode_or_drop(event: Event) -> Any:
 
 
 def _join_texts(earlier: Event, later: TextDelta | ReasoningDelta) -> Event | None:
-    """Return one event for two texts of one kind; None for two kinds."""
+    """Return one event for two texts of one kind, or None for different kinds."""
     if isinstance(earlier, CandidateProgress):
+        # The joined event is a text.
         joined = _join_texts(earlier.event, later)
-        return joined and CandidateProgress(earlier.number, joined)  # type: ignore[arg-type]  # it is a text
+        return joined and CandidateProgress(earlier.number, joined)  # type: ignore[arg-type]
     if type(earlier) is not type(later):
         return None
     assert isinstance(earlier, TextDelta | ReasoningDelta)

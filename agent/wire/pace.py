@@ -1,6 +1,6 @@
-"""The pace of flushes: each costs the same, however much is new, and many runs share the processor.
+"""The pace of flushes. Each flush costs the same for any amount of news, and many runs share the processor.
 
-Tokens are joined here and nowhere before.
+Tokens are joined only here.
 """
 
 MIN_FLUSH_SECONDS = 0.04
@@ -9,5 +9,4 @@ MAX_FLUSH_SECONDS = 0.25
 
 
 def choose_flush_seconds(runs: int) -> float:
-    """Choose the seconds between two flushes of text."""
     return min(max(MIN_FLUSH_SECONDS, runs * FLUSH_SECONDS_PER_RUN), MAX_FLUSH_SECONDS)

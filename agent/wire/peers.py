@@ -1,22 +1,27 @@
-"""The other processes of one Waymark, as far as this one hears them."""
+"""The other processes of one Waymark, as far as this process hears them."""
 
 import math
 import time
 from collections.abc import Callable
 
-BEAT_SECONDS = 1.0  # a process sends at least so often
-MAX_SILENCE_SECONDS = 5.0  # a process that is not heard for so long is gone
-START_SECONDS = 2.0  # until a new process knows the others
+# A process sends at least this often.
+BEAT_SECONDS = 1.0
+# A process counts as gone after this silence.
+MAX_SILENCE_SECONDS = 5.0
+# A new process needs this long to hear the others.
+START_SECONDS = 2.0
 
 
 class Peers:
-    """Knows whether this process is alone: then nothing needs to be sent."""
+    """Knows whether this process is alone and need not send."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self.was_any_heard = False  # since the start
-        self._heard: dict[str, float] = {}  # when each was heard last
-        self._unsure_until = math.inf  # until this process listens
+        # Whether any process was heard since the start, and when each was last heard.
+        self.was_any_heard = False
+        self._heard: dict[str, float] = {}
+        # Infinite until this process listens.
+        self._unsure_until = math.inf
 
     @property
     def names(self) -> list[str]:
@@ -27,11 +32,11 @@ class Peers:
         return not self._heard and self._now() > self._unsure_until
 
     def restart(self) -> None:
-        """Begin to listen. Count as not alone for a while: others may not have been heard."""
+        """Begin to listen. Count as not alone for a while, since other processes may not have been heard yet."""
         self._unsure_until = self._now() + START_SECONDS
 
     def stop_hearing(self) -> None:
-        """Count as not alone until `restart`: others may come unheard, and hear this one."""
+        """Count as not alone until `restart`, since other processes may come unheard, and hear this process."""
         self._unsure_until = math.inf
 
     def hear(self, name: str) -> None:

@@ -1,6 +1,6 @@
-"""The wire over PostgreSQL's notifications: each process sees the runs of every other as its own.
+"""The wire over PostgreSQL's notifications: each process sees the runs of the others like its own.
 
-A process that is alone sends nothing but a beat a second.
+A process that is alone sends only a heartbeat a second.
 """
 
 import asyncio
@@ -24,9 +24,11 @@ from checkpoints import StoreUnavailableError
 from checkpoints.storage.driver_errors import read_driver_sentence
 from checkpoints.values.sentence import sentence
 
-MAX_UNHEARD_SECONDS = 3.0  # until a batch that was sent comes back: else the listener is deaf
+# A sent batch must come back within this time, or the listener is deaf.
+MAX_UNHEARD_SECONDS = 3.0
 CANCEL_SECONDS = 0.5
-NOTICE_AFTER_SECONDS = 1.0  # pages say that updates are delayed
+# Then pages say that updates are delayed.
+NOTICE_AFTER_SECONDS = 1.0
 DEAF_TEXT = sentence("PostgreSQL's notifications do not arrive: is a pooler in transaction mode between it and Waymark?")
 
 _log = logging.getLogger(__name__)
@@ -43,23 +45,24 @@ class Notifications(Protocol):
 
 
 class FollowedRows(Protocol):
-    """Reads about the runs of other processes, for the owner who follows."""
+    """Reads runs of other processes, for the owner who follows."""
 
     async def read_running(self, thread_id: str) -> LiveRun | None:
-        """Return the draft of the thread's run in progress; None without one."""
+        """Return the draft of the thread's run in progress, or None."""
         ...
 
     async def load_event(self, thread_id: str, event: StoredEvent) -> Event: ...
 
 
 class PostgresqlWire:
-    """A wire (see wire.Wire). It sends whatever the hub publishes, and gives the hub the events of others."""
+    """A wire (see wire.Wire). It sends what the hub publishes, and gives the hub the events of other processes."""
 
     def __init__(self, hub: RunHub, notifications: Notifications, rows: FollowedRows) -> None:
         self.publish = hub.publish
         self.load_event = rows.load_event
         self.reconnect_count = 0
-        self.delay_observers: list[Callable[[float], None]] = []  # called with the seconds from an event to its arrival
+        # Called with the seconds from an event to its arrival.
+        self.delay_observers: list[Callable[[float], None]] = []
         self._name = secrets.token_hex(6)
         self._hub, self._notifications, self._rows = hub, notifications, rows
         self._peers, self._reader = Peers(), BatchReader(self._name)
@@ -73,7 +76,6 @@ class PostgresqlWire:
 
     @property
     def is_alone(self) -> bool:
-        """Return whether no other process was heard lately."""
         return self._peers.is_alone
 
     def start(self) -> None:
@@ -84,11 +86,12 @@ class PostgresqlWire:
         ]
 
     async def close(self) -> None:
-        """Send the events that wait, and end."""
+        """Send the waiting events, and end."""
         while running := [task for task in self._tasks if not task.done()]:
             for task in running:
                 task.cancel()
-            await asyncio.wait(running, timeout=CANCEL_SECONDS)  # a driver may take a cancellation for its own
+            # A driver may take a cancellation for its own.
+            await asyncio.wait(running, timeout=CANCEL_SECONDS)
         if self._tasks:
             await self._pump.send_last_batch()
         await self._notifications.close()
@@ -102,8 +105,8 @@ class PostgresqlWire:
         self._commands.append(callback)
 
     async def load_run(self, thread_id: str) -> None:
-        """Put a thread's run in progress into the hub: complete from the process that drives it, else as its draft."""
-        # Others that a busy machine or an outage keeps silent may be at work all the same: their rows tell.
+        """Load a thread's run into the hub: in full from the process that drives it, or else from its draft."""
+        # A busy machine or an outage may silence processes that are at work. Their rows show their runs.
         is_alone = self._peers.is_alone and self._is_listening and not self._peers.was_any_heard
         if is_alone or not self._mirror.needs_run(thread_id):
             return
@@ -112,7 +115,8 @@ class PostgresqlWire:
             return
         if self._is_listening and await self._mirror.wait_for_run(thread_id, draft.run_id):
             return
-        draft = await self._rows.read_running(thread_id)  # it may have ended, and who drove it may be dead
+        # The run may have ended, and its process may be dead.
+        draft = await self._rows.read_running(thread_id)
         if draft is not None and self._mirror.needs_run(thread_id, draft.run_id):
             self._mirror.show_draft(thread_id, draft)
 
@@ -120,7 +124,6 @@ class PostgresqlWire:
         self._pump.request("ask", thread_id, run_id)
 
     def _note(self, thread_id: str, event: Event) -> None:
-        """Take in an event of this process."""
         self._mirror.note_own_event(thread_id, event)
         self._pump.queue(thread_id, event)
 
@@ -156,7 +159,7 @@ class PostgresqlWire:
                     raise StoreUnavailableError(DEAF_TEXT)
 
     def _recover(self) -> None:
-        """Begin anew after something may be lost: followers subscribe again, and other processes say that they are there."""
+        """Restart after a possible loss: followers subscribe again, and other processes announce themselves."""
         self._peers.restart()
         self._reader.clear()
         self._mirror.forget_runs()
@@ -177,7 +180,8 @@ class PostgresqlWire:
         gone = self._peers.remove_silent()
         for name in gone:
             self._reader.forget(name)
-        if gone:  # perhaps without a word about an end that it had written
+        # They may have written an end without a word about it.
+        if gone:
             self._mirror.look_again()
 
     def _take_in(self, batch: Batch) -> None:

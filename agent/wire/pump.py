@@ -1,4 +1,4 @@
-"""The pump: it sends the events of the runs of this process, for all of them at once and at the pace of the frames."""
+"""The pump sends the events of this process's runs, all in one batch, at the pace of the frames."""
 
 import asyncio
 import logging
@@ -15,15 +15,17 @@ from agent.wire.peers import BEAT_SECONDS, Peers
 from checkpoints import StoreUnavailableError
 from checkpoints.storage.driver_errors import read_driver_sentence
 
-MAX_PAYLOAD_BYTES = 7_900  # of a notification
-MAX_STALL_SECONDS = 3.0  # between two batches; after it, others may have taken this process for gone
+# The limit of a notification.
+MAX_PAYLOAD_BYTES = 7_900
+# After a longer pause between two batches, other processes may have taken this process for gone.
+MAX_STALL_SECONDS = 3.0
 FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 1.0
 LAST_FLUSH_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 
 
 class Pump:
-    """Sends batches, and a beat where there is nothing to send. `recover` is called after it could send nothing for long."""
+    """Sends batches, or a heartbeat if there is nothing to send. It calls `recover` after it could not send for long."""
 
     def __init__(
         self,
@@ -34,16 +36,19 @@ class Pump:
         recover: Callable[[], None],
     ) -> None:
         self.outbox = Outbox(hub)
-        self.unheard_since: float | None = None  # when the oldest batch was sent that has not come back
+        # When the oldest batch without a return was sent.
+        self.unheard_since: float | None = None
         self._name, self._hub, self._peers, self._send, self._recover = name, hub, peers, send, recover
         self._wanted, self._urgent = asyncio.Event(), asyncio.Event()
-        self._number = 0  # of the last batch
-        self._first_queued: float | None = None  # of the next batch
-        self._queued_times: dict[int, float] = {}  # of the first event of each batch that has not come back
+        # The number of the last batch.
+        self._number = 0
+        # When the first event was queued, for the next batch and for each batch that has not come back.
+        self._first_queued: float | None = None
+        self._queued_times: dict[int, float] = {}
         self._last_sent = time.monotonic()
 
     def queue(self, thread_id: str, event: Event) -> None:
-        """Queue an event. Text waits for the next flush, all else goes at once."""
+        """Queue an event. Text waits for the next flush, and other events go at once."""
         is_alone = self._peers.is_alone
         self.outbox.note(thread_id, event, is_alone=is_alone)
         if is_alone:
@@ -63,7 +68,7 @@ class Pump:
             self._urgent.set()
 
     def note_return(self, number: int) -> float | None:
-        """Take in that a batch has come back. Return the seconds since its first event; None without events."""
+        """Note that a batch has come back. Return the seconds since its first event, or None for a batch without events."""
         self.unheard_since = None
         queued = self._queued_times.pop(number, None)
         for lost in [each for each in self._queued_times if each < number]:
@@ -71,7 +76,6 @@ class Pump:
         return None if queued is None else time.monotonic() - queued
 
     async def run(self) -> None:
-        """Send without end."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(BEAT_SECONDS):
@@ -84,14 +88,14 @@ class Pump:
                     await self._urgent.wait()
 
     async def send_last_batch(self) -> None:
-        """Send the events that wait, if the database takes it now: the process is about to end."""
+        """Send the waiting events, if the database takes them now, because the process is about to end."""
         if not self._peers.is_alone:
             with suppress(StoreUnavailableError, TimeoutError):
                 async with asyncio.timeout(LAST_FLUSH_SECONDS):
                     await self._send(self._write_batch())
 
     async def _send_batch(self) -> None:
-        """Send one batch, however long the database takes. It may arrive twice: its number tells."""
+        """Send one batch, however long the database takes. It may arrive twice, which its number shows."""
         payloads, wait, is_logged = self._write_batch(), FIRST_RETRY_SECONDS, False
         while True:
             try:
@@ -116,7 +120,8 @@ class Pump:
         self._number += 1
         if self.outbox.is_full:
             self.outbox.clear()
-            self._number += 1  # the missing number tells that something was dropped
+            # The missing number shows that something was dropped.
+            self._number += 1
         if self._first_queued is not None:
             self._queued_times[self._number], self._first_queued = self._first_queued, None
         try:
