@@ -1,1 +1,1 @@
-"""Tools that an agent can be given, one file a tool, and the approval of their calls."""
+"""The tools of agents, one file for each tool, and the approval of their calls."""

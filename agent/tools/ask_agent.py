@@ -1,4 +1,4 @@
-"""The tool with which one agent asks another, as the model sees it. The graph carries it out."""
+"""The tool with which an agent asks another agent, as the model sees it. The graph runs it."""
 
 from langchain_core.tools import ToolException, tool
 

@@ -1,6 +1,6 @@
 """Arithmetic for the model: a small grammar with limits, because evaluating text with Python would run code.
 
-Every bound is checked before the work it bounds, so no expression of the allowed length takes noticeable time.
+Every bound is checked before the bounded work, so no expression of the allowed length takes noticeable time.
 """
 
 import ast
@@ -13,17 +13,17 @@ from langchain_core.tools import ToolException, tool
 
 MAX_EXPRESSION_CHARS = 200
 MAX_EXPRESSION_DEPTH = 20
-MAX_LITERAL_DIGITS = 30  # digits
+MAX_LITERAL_DIGITS = 30
 MAX_EXPONENT = 1000
-MAX_INTEGER_BITS = 4000  # bits
+MAX_INTEGER_BITS = 4000
 MAX_FACTORIAL = 500
-MAX_ROUNDING_PLACES = 100  # decimal places
+MAX_ROUNDING_PLACES = 100
 
 Number = int | float
 
 
 class CalculatorError(ValueError, ToolException):
-    """The expression has no answer here; the text tells the model how to proceed."""
+    """The expression has no answer here. The text tells the model how to proceed."""
 
 
 _TOKEN = re.compile(
@@ -40,7 +40,7 @@ _AS_WRITTEN = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "
 def evaluate_expression(expression: str) -> str:
     """Return the value as text: whole numbers exactly, others to 15 significant digits.
 
-    Raises CalculatorError, and nothing else, for any text that is not an expression within the limits.
+    Raises only CalculatorError for text that is not an expression within the limits.
     """
     try:
         value = _evaluate_node(parse_expression(expression), 0)
@@ -56,7 +56,7 @@ def evaluate_expression(expression: str) -> str:
 
 
 def parse_expression(expression: str) -> ast.expr:
-    """Return the expression as a Python syntax tree, not yet checked. Raises CalculatorError."""
+    """Return the expression as an unchecked Python syntax tree. Raises CalculatorError."""
     if len(expression) > MAX_EXPRESSION_CHARS:
         raise CalculatorError(f"At most {MAX_EXPRESSION_CHARS} characters. Split the calculation into several calls.")
     try:
@@ -69,9 +69,10 @@ def parse_expression(expression: str) -> ast.expr:
 
 
 def _to_python(text: str) -> str:
-    """Return known tokens only, one space apart, so that Python's parser receives no string, keyword or other sign."""
+    """Return only known tokens, one space apart, so that Python's parser receives no string, keyword or other sign."""
     tokens: list[str] = []
-    calls: list[bool] = []  # for each open parenthesis: whether it holds a function's arguments
+    # For each open parenthesis: whether it holds a function's arguments.
+    calls: list[bool] = []
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -122,7 +123,7 @@ def _evaluate_node(node: ast.expr, depth: int) -> Number:
         case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _SIGNS:
             return _SIGNS[type(sign)](_evaluate_node(operand, depth + 1))
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
-            # A long sum nests to the left only; its length is bounded.
+            # A long sum nests only to the left, and its length is bounded.
             return _check_size(_OPERATIONS[type(sign)](_evaluate_node(left, depth), _evaluate_node(right, depth + 1)))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
             return _call_function(name, [_evaluate_node(argument, depth + 1) for argument in arguments])
@@ -159,7 +160,7 @@ def _multiply_numbers(left: Number, right: Number) -> Number:
 def _raise_power(base: Number, exponent: Number) -> Number:
     if abs(exponent) > MAX_EXPONENT:
         raise CalculatorError(f"An exponent may be at most {MAX_EXPONENT}.")
-    # The result of b bits to the n-th has more than (b - 1) * n bits, so it is refused before it is computed.
+    # The result of b bits to the n-th power has more than (b - 1) * n bits, so it is refused before it is computed.
     if isinstance(base, int) and isinstance(exponent, int) and (base.bit_length() - 1) * exponent > MAX_INTEGER_BITS:
         raise OverflowError
     result = base**exponent
@@ -187,7 +188,8 @@ def _make_nesting_error() -> CalculatorError:
 def _format_number(value: Number) -> str:
     if isinstance(value, int):
         return str(value)
-    return format(value or 0.0, ".15g")  # "or" turns -0.0 into 0
+    # `or` turns -0.0 into 0.
+    return format(value or 0.0, ".15g")
 
 
 _CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e}
@@ -202,7 +204,8 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Pow: _raise_power,
 }
 _MAX_ARGUMENTS = MAX_EXPRESSION_CHARS
-_FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {  # name: function, fewest and most arguments
+# Each name has a function, and the least and the highest number of arguments.
+_FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
     "sqrt": (math.sqrt, 1, 1),
     "sin": (math.sin, 1, 1),
     "cos": (math.cos, 1, 1),

@@ -22,8 +22,9 @@ class Decision:
 
     call_id: str
     kind: Literal["allow", "edit", "respond", "deny"]
-    arguments: dict[str, Any] | None = None  # of an edit
-    text: str = ""  # of a response
+    # The arguments of an edit, and the text of a response.
+    arguments: dict[str, Any] | None = None
+    text: str = ""
 
 
 class AwaitingDecision(Exception):
@@ -40,12 +41,12 @@ def format_response(decision: Decision) -> str:
 
 
 def make_refusal(call: ToolCall, text: str = NOT_APPROVED_TEXT) -> ToolMessage:
-    """Return the result of a call that the user did not decide about before going on."""
+    """Return the result of a call without a decision when the user went on."""
     return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
 def find_unanswered_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
-    """Return the calls of the last answer without a result; none if another message follows it."""
+    """Return the last answer's calls without a result, or none if another message follows it."""
     results: set[str] = set()
     for message in reversed(messages):
         if isinstance(message, AIMessage):

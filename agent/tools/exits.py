@@ -1,7 +1,8 @@
-"""Exits of tools: `sys.exit()` in a tool is its failure, and not the end of the server.
+"""Exits of tools: `sys.exit()` in a tool makes the tool fail, and does not end the server.
 
-The event loop ends at a `SystemExit` or a `KeyboardInterrupt` of any task, before the task that waits for it sees an error.
-LangChain runs a tool in a task of its own, and a tool may start more. So these tasks are guarded where the loop makes them.
+The event loop ends at a `SystemExit` or a `KeyboardInterrupt` of any task, before the awaiting task sees an error.
+LangChain runs a tool in its own task, and a tool may start more tasks. So these tasks are guarded where the loop makes
+them.
 """
 
 import asyncio
@@ -11,13 +12,15 @@ from contextvars import Context, ContextVar
 from typing import Any
 
 _LOOP_EXITS = (SystemExit, KeyboardInterrupt)
-_TASK_EXITS = (*_LOOP_EXITS, GeneratorExit)  # the loop closes a coroutine by `close`, so a step raises it on its own
+# The loop closes a coroutine by `close`, so a step raises GeneratorExit only by itself.
+_TASK_EXITS = (*_LOOP_EXITS, GeneratorExit)
 
-_is_tool = ContextVar("is_tool", default=False)  # of the tasks that a tool started
+# True in tasks that a tool started.
+_is_tool = ContextVar("is_tool", default=False)
 
 
 class ToolExitError(RuntimeError):
-    """A tool raised an error that would end its event loop, or that no future takes."""
+    """A tool raised an error that would end its event loop, or that no future accepts."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"the tool raised {type(error).__name__}: {error}")
@@ -25,7 +28,7 @@ class ToolExitError(RuntimeError):
 
 @contextmanager
 def guard_tasks() -> Iterator[None]:
-    """Turn exits into errors in this block, and in all tasks that it starts, also where they outlast it."""
+    """Turn exits into errors in this block, and in all tasks that it starts, even if they outlast it."""
     loop = asyncio.get_running_loop()
     if not isinstance(loop.get_task_factory(), _TaskFactory):
         loop.set_task_factory(_TaskFactory(loop.get_task_factory()))
@@ -46,7 +49,7 @@ def _turn_exits_into_errors(exits: tuple[type[BaseException], ...]) -> Iterator[
 
 
 class _TaskFactory:
-    """Makes the tasks of a loop, as the factory before it does. Those of tools are guarded."""
+    """Makes the tasks of a loop with its earlier factory. Tasks of tools are guarded."""
 
     def __init__(self, make_task: Callable[..., Any] | None) -> None:
         self._make_task = make_task or _make_task
@@ -62,7 +65,7 @@ def _make_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> An
 
 
 class _GuardedWork(Coroutine[Any, Any, Any]):
-    """A coroutine whose exits are errors. Unlike an `async` function around it, it leaves none unawaited."""
+    """A coroutine whose exits are errors. Unlike an `async` function around it, it leaves no coroutine unawaited."""
 
     def __init__(self, work: Coroutine[Any, Any, Any]) -> None:
         self._work = work

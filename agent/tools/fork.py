@@ -1,4 +1,4 @@
-"""The tool with which the agent makes several attempts at once, as the model sees it. The graph carries it out."""
+"""The tool with which the agent makes several attempts at once, as the model sees it. The graph runs it."""
 
 from langchain_core.tools import ToolException, tool
 

@@ -1,6 +1,6 @@
-"""Invocations of tools: one that hangs, on a thread or on the loop, keeps no other work waiting.
+"""Invokes tools. A hanging tool, on a thread or on the loop, keeps no other work waiting.
 
-Plain functions have a thread each. The threads of a pool would be used up by as many hanging tools.
+Each plain function has its own thread, since hanging tools would use up a pool's threads.
 """
 
 import asyncio
@@ -19,12 +19,13 @@ from agent.tools.exits import ToolExitError, guard_tasks
 from agent.tools.remote_tool import RemoteTool
 
 T = TypeVar("T")
-_abandoned = set[asyncio.Task[Any]]()  # the loop itself keeps no task
+# The loop itself keeps no reference to a task.
+_abandoned = set[asyncio.Task[Any]]()
 _log = logging.getLogger(__name__)
 
 
 async def run_within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of work. Raises `TimeoutError` after so many seconds, also if the work ignores its cancellation."""
+    """Return the result of work. Raises `TimeoutError` after so many seconds, even if the work ignores its cancellation."""
     task = asyncio.create_task(work)
     try:
         await asyncio.wait({task}, timeout=seconds)
@@ -43,15 +44,16 @@ async def run_within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
 def _forget(task: asyncio.Task[Any]) -> None:
     _abandoned.discard(task)
     if not task.cancelled():
-        task.exception()  # read here, since nothing else does: the event loop would report it as lost
+        # Nothing else reads the exception, and the event loop would report it as lost.
+        task.exception()
         _log.warning("a tool that was stopped has ended later")
 
 
 async def invoke_tool(tool: BaseTool, arguments: dict[str, Any]) -> str:
     """Invoke a tool and return its result as text.
 
-    A plain function runs on a thread, which is abandoned on cancellation. So does the code that writes any other result
-    than a text: it belongs to the tool, too.
+    A plain function runs on a thread, which is abandoned on cancellation. Code that turns another result into text runs
+    on a thread as well, since it belongs to the tool.
     """
     given = _wrap_arguments(tool, arguments)
     if _is_plain(tool):
@@ -62,9 +64,9 @@ async def invoke_tool(tool: BaseTool, arguments: dict[str, Any]) -> str:
 
 
 def _wrap_arguments(tool: BaseTool, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments so that LangChain takes them as they are.
+    """Return the arguments in a form that LangChain takes unchanged.
 
-    It reads `{"type": "tool_call", "args": …}` as a call around other arguments, which nobody approved.
+    LangChain reads `{"type": "tool_call", "args": …}` as a call around other arguments, which nobody approved.
     """
     if arguments.get("type") != "tool_call" or isinstance(tool, RemoteTool):
         return arguments
@@ -76,7 +78,7 @@ def _write_result(result: Any) -> str:
 
 
 async def run_on_own_thread(work: Callable[[], T]) -> T:
-    """Return the result of blocking work. On cancellation its thread goes on, and its result is dropped."""
+    """Return the result of blocking work. On cancellation its thread continues, and its result is dropped."""
     loop, context = asyncio.get_running_loop(), copy_context()
     result: asyncio.Future[T] = loop.create_future()
 
@@ -88,13 +90,14 @@ async def run_on_own_thread(work: Callable[[], T]) -> T:
         try:
             set_outcome = partial(result.set_result, context.run(work))
         except (StopIteration, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
-            # A future takes no StopIteration, and the others would end the loop or the task that reads it.
+            # A future accepts no StopIteration, and the others would end the loop or the task that reads it.
             exited = ToolExitError(error)
             exited.__cause__ = error
             set_outcome = partial(result.set_exception, exited)
         except BaseException as error:  # noqa: BLE001  it belongs to the waiting call
             set_outcome = partial(result.set_exception, error)
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
+        # If the loop is closed, nobody waits.
+        with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, set_outcome)
 
     Thread(target=run, name="tool", daemon=True).start()

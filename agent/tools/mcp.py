@@ -1,8 +1,8 @@
 """Tools of other programs over the Model Context Protocol. Only this module knows the protocol.
 
-Each server has one open session, held by its own task: many servers keep a state between calls, such as a browser's page. A
-broken session is opened again, but its calls are not repeated, because their effects are unknown. The libraries take more
-than a second to import, so they load only with a configured server.
+Each server has one open session in its own task, since many servers keep state between calls, such as a browser's page.
+A broken session is opened again, but its calls are not repeated, because their effects are unknown. The libraries take
+more than a second to import, so they load only if a server is configured.
 """
 
 import asyncio
@@ -26,15 +26,21 @@ if TYPE_CHECKING:
     from mcp.client import Transport
     from mcp_types import CallToolResult, Tool
 
-MAX_OPEN_SECONDS = 30.0  # a program may have to be downloaded first
-MAX_SESSION_WAIT_SECONDS = 10.0  # a call's wait for a session
+# A program may have to be downloaded first.
+MAX_OPEN_SECONDS = 30.0
+# A call waits this long for a session.
+MAX_SESSION_WAIT_SECONDS = 10.0
 PING_INTERVAL_SECONDS = 30.0
 MAX_PING_SECONDS = 5.0
-MAX_NOISE_SECONDS = 2.0  # after a line that is no message: a program may only have printed something before its answer
-MAX_BUSY_SECONDS = 55.0  # a server may still work on a stopped call; less than the deadline of tools
-MIN_RETRY_PAUSE_SECONDS, MAX_RETRY_PAUSE_SECONDS = 0.5, 60.0  # before the next try
-MAX_SERVER_TOOLS = 64  # of one server
-MAX_TOOLS = 120  # built-in and remote: providers take 128, and a run adds its own (fork, goto …)
+# Wait this long after a line that is no message, since a program may only have printed something before its answer.
+MAX_NOISE_SECONDS = 2.0
+# A server may still work on a stopped call. This is shorter than the deadline of tools.
+MAX_BUSY_SECONDS = 55.0
+# The pause before the next try.
+MIN_RETRY_PAUSE_SECONDS, MAX_RETRY_PAUSE_SECONDS = 0.5, 60.0
+MAX_SERVER_TOOLS = 64
+# Built-in and remote tools. Providers take 128, and a run adds its own (fork, goto …).
+MAX_TOOLS = 120
 FENCE = Fence("result of another program")
 _UNREADABLE = "gave an answer that is too long or no message of the protocol"
 _log = logging.getLogger(__name__)
@@ -47,14 +53,15 @@ class McpServer:
     name: str
     command: str | None = None
     args: Sequence[str] = ()
-    env: dict[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
+    # `env` and `headers` may hold secrets, so the representation leaves them out.
+    env: dict[str, str] = field(default_factory=dict, repr=False)
     url: str | None = None
-    headers: dict[str, str] = field(default_factory=dict, repr=False)  # as above
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
     approval: bool = True
 
 
 class McpServers:
-    """The tools of all servers, added after the built-in ones in `tools`, with their names in `approval`.
+    """Adds the tools of all servers after the built-in tools in `tools`, and their names to `approval`.
 
     Both collections belong to the graph. A server's tools appear when it is reachable, and no start waits for it.
     """
@@ -76,9 +83,10 @@ class McpServers:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _publish_tools(self) -> None:
-        for each in self._connections:  # before the tools: no tool may exist for a moment without its approval
+        # The approval comes first: no tool may exist for a moment without it.
+        for each in self._connections:
             self._approval.update(tool.name for tool in each.tools if each.server.approval)
-        # Names of two servers can be equal: `b__c` of `a`, `c` of `a__b`. A request with a name twice is refused.
+        # Names of two servers can be equal: `b__c` of `a`, `c` of `a__b`. Providers refuse requests with a name twice.
         by_name = {tool.name: tool for tool in self._tools[: self._own_count]}
         for tool in (tool for each in self._connections for tool in each.tools):
             by_name.setdefault(tool.name, tool)
@@ -95,10 +103,12 @@ class _ServerConnection:
         self.tools: list[BaseTool] = []
         self._on_change = on_change
         self._session: ClientSession | None = None
-        self._session_count = 0  # so far
+        self._session_count = 0
         self._is_open = asyncio.Event()
-        self._needs_check = asyncio.Event()  # set after a failed call
-        self._pending_calls: dict[asyncio.Task[CallToolResult], float] = {}  # unanswered calls and their start times
+        # Set after a failed call.
+        self._needs_check = asyncio.Event()
+        # Unanswered calls and their start times.
+        self._pending_calls: dict[asyncio.Task[CallToolResult], float] = {}
 
     async def keep_open(self) -> None:
         """Hold a session open as long as the app runs."""
@@ -110,7 +120,8 @@ class _ServerConnection:
                 await self._hold_session()
             except Exception as error:  # noqa: BLE001  (foreign programs and two libraries may raise anything; the loop tries again)
                 if (task := asyncio.current_task()) and task.cancelling():
-                    return  # the library replaced our cancellation with its own error
+                    # The library replaced our cancellation with its own error.
+                    return
                 was_open, reason = self._session_count > sessions, _describe_break(error)
                 if was_open:
                     last_reason, pause = "", MIN_RETRY_PAUSE_SECONDS
@@ -145,13 +156,13 @@ class _ServerConnection:
                 self._is_open.clear()
 
     async def _handle_message(self, message: object) -> None:
-        """End the open calls soon after a message that cannot be read: it may be the answer to any of them."""
+        """End the open calls soon after an unreadable message, which may be the answer to any of them."""
         if isinstance(message, Exception):
             for call in self._pending_calls:
                 asyncio.get_running_loop().call_later(MAX_NOISE_SECONDS, call.cancel)
 
     async def _watch_session(self, session: "ClientSession") -> None:
-        """Raise when the session has died, and never return: a program that ended may give no other sign."""
+        """Raise when the session has died, and never return. A program that ended may give no other sign."""
         from mcp import MCPError  # noqa: PLC0415
         from mcp_types import METHOD_NOT_FOUND  # noqa: PLC0415
 
@@ -161,7 +172,7 @@ class _ServerConnection:
                 async with asyncio.timeout(pause):
                     await self._needs_check.wait()
             self._needs_check.clear()
-            # Many servers do one thing at a time, and may still work on a call that was stopped.
+            # Many servers do one thing at a time, and may still work on a stopped call.
             busy_seconds = max(self._pending_calls.values(), default=0.0) + MAX_BUSY_SECONDS - monotonic()
             pause = min(busy_seconds, PING_INTERVAL_SECONDS) if busy_seconds > 0 else PING_INTERVAL_SECONDS
             if busy_seconds > 0 and self._is_open.is_set():
@@ -175,7 +186,7 @@ class _ServerConnection:
             self._is_open.set()
 
     def _adapt_tool(self, found: "Tool") -> BaseTool | None:
-        """Return a server's tool under a unique name; None if a model cannot be given it."""
+        """Return a server's tool under a unique name, or None if no model can use it."""
 
         async def call_remote(arguments: dict[str, Any]) -> str:
             return await self._call_tool(found.name, arguments)
@@ -192,7 +203,7 @@ class _ServerConnection:
                 await self._is_open.wait()
         if self._session is None:
             raise ToolException(f"The server {self.server.name} cannot be reached now. Go on without it.")
-        # Without its context: the library would send the trace of the run along.
+        # The call gets an empty context, since the library would send the run's trace along.
         call = asyncio.create_task(_request_call(self._session, name, arguments), context=Context())
         self._pending_calls[call] = monotonic()
         call.add_done_callback(self._forget_call)
@@ -202,7 +213,8 @@ class _ServerConnection:
             is_good = True
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) and task.cancelling():
-                raise  # the run was stopped, or the call took too long
+                # The run was stopped, or the call took too long.
+                raise
             raise self._make_break_error(_UNREADABLE) from None
         except Exception as error:  # noqa: BLE001  (as above)
             raise self._explain_failure(error) from None
@@ -217,7 +229,8 @@ class _ServerConnection:
     def _forget_call(self, call: "asyncio.Task[CallToolResult]") -> None:
         del self._pending_calls[call]
         if not call.cancelled():
-            call.exception()  # retrieved, because no task may wait for it any more
+            # No task may wait for it any more.
+            call.exception()
 
     def _explain_failure(self, error: Exception) -> ToolException:
         from mcp import MCPError  # noqa: PLC0415
@@ -246,7 +259,7 @@ def _open_messages(server: McpServer) -> "Transport":
 
 
 async def _list_tools(session: "ClientSession") -> "list[Tool]":
-    """Return the first tools of a server, and ask for no more pages than they need."""
+    """Return the first tools of a server, and request no more pages than needed."""
     from mcp_types import PaginatedRequestParams  # noqa: PLC0415  (see above)
 
     found: list[Tool] = []
@@ -269,7 +282,7 @@ async def _request_call(session: "ClientSession", name: str, arguments: dict[str
 
 
 def _describe_break(error: BaseException) -> str:
-    """Return a few words without the server's text and without an address, which may hold a key."""
+    """Describe a break in a few words, without the server's text and without an address, which may hold a key."""
     from mcp_types import CONNECTION_CLOSED  # noqa: PLC0415  (see above)
 
     while isinstance(error, BaseExceptionGroup):

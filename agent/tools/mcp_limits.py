@@ -1,4 +1,4 @@
-"""Limits of what a server of tools sends, between its bytes and the library that reads them."""
+"""Limits for what a server of tools sends, between its bytes and the library that reads them."""
 
 from collections.abc import Iterator
 from time import monotonic
@@ -7,10 +7,10 @@ from checkpoints.values.limits import has_too_many_separators
 from checkpoints.values.surrogates import replace_lone_surrogates
 
 MAX_MESSAGE_BYTES = 4_000_000
-# Values are counted before they are read: the library takes a second for a megabyte of brackets.
+# Values are counted before parsing, since the library takes a second for a megabyte of brackets.
 MAX_MESSAGE_VALUES = 10_000
 MAX_MINUTE_BYTES = 100_000_000
-# Each message counts as so many bytes more, because each costs time.
+# Each message counts as this many bytes more, because each message costs time.
 MESSAGE_COST_BYTES = 10_000
 _MINUTE_SECONDS = 60.0
 
@@ -30,7 +30,7 @@ class Allowance:
 
 
 class MessageReader:
-    """Splits bytes into messages, each with its end. `None` stands for what is beyond a limit."""
+    """Splits bytes into messages, each with its end. `None` stands for data beyond a limit."""
 
     def __init__(self, end: bytes, allowance: Allowance) -> None:
         self._end, self._allowance = end, allowance
@@ -38,7 +38,7 @@ class MessageReader:
         self._skips = False
 
     def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """Yield the messages that the data completes. Carriage returns, which mean nothing, are left out."""
+        """Yield the messages that the data completes. Carriage returns mean nothing and are left out."""
         *whole, rest = (self._open + data.replace(b"\r", b"")).split(self._end)
         if not self._allowance.take(len(data) + MESSAGE_COST_BYTES * len(whole)):
             self._open, self._skips = b"", True
@@ -57,12 +57,12 @@ class MessageReader:
         self._open = rest
 
     def finish(self) -> bytes | None:
-        """Return the message that has no end; an empty one if there is none."""
+        """Return the unfinished message, empty if there is none."""
         return _check_message(self._open)
 
 
 def _check_message(message: bytes) -> bytes | None:
-    """Return a message with half of an emoji made readable: programs in JavaScript cut a text within one."""
+    """Return a message with halves of emoji replaced, since programs in JavaScript may cut a text within an emoji."""
     if len(message) > MAX_MESSAGE_BYTES or has_too_many_separators(message, MAX_MESSAGE_VALUES):
         return None
     return replace_lone_surrogates(message)

@@ -1,6 +1,6 @@
-"""Connections to other programs, over a pipe or over HTTP: those of the library, with limits between.
+"""Connections to other programs, over a pipe or over HTTP: the library's transports, with limits in between.
 
-The library keeps a line or a body of any length, and reads it on the event loop.
+The library accepts a line or a body of any length, and reads it on the event loop.
 """
 
 import codecs
@@ -28,7 +28,7 @@ _ENCODING = "limited_utf_8"
 _UNREADABLE = b"beyond a limit\n"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
-# The library's own messages hold what a server sent.
+# The library's own log messages hold text from servers.
 for _name in ("mcp", "client"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
@@ -45,19 +45,20 @@ def open_program(command: str, arguments: Sequence[str], environment: Mapping[st
 
 
 class _LimitedDecoder(codecs.IncrementalDecoder):
-    """Decodes the whole lines of a program. One beyond a limit becomes a line that is no message."""
+    """Decodes whole lines of a program. A line beyond a limit becomes a line that is no message."""
 
     def __init__(self, errors: str = "strict") -> None:
         super().__init__(errors)
         self._reader = MessageReader(b"\n", Allowance())
 
-    def decode(self, data: bytes, final: bool = False) -> str:  # type: ignore[override]  # bytes alone arrive here
+    # Only bytes arrive here.
+    def decode(self, data: bytes, final: bool = False) -> str:  # type: ignore[override]
         lines = (_UNREADABLE if line is None else line for line in self._reader.feed(data))
         return b"".join(line for line in lines if not line.isspace()).decode(errors=self.errors)
 
 
 def _find_encoding(name: str) -> codecs.CodecInfo | None:
-    """Return the encoding by which the library reads a program's output: the only place for a limit of its lines."""
+    """Return the encoding by which the library reads a program's output. It is the only place for a limit of its lines."""
     if name != _ENCODING:
         return None
     return codecs.CodecInfo(codecs.utf_8_encode, codecs.utf_8_decode, incrementaldecoder=_LimitedDecoder, name=name)
@@ -68,7 +69,7 @@ codecs.register(_find_encoding)
 
 @asynccontextmanager
 async def open_address(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
-    """Yield the messages of a server at an address, and the way to it."""
+    """Yield the messages of a server at an address, and the stream to it."""
     async with (
         httpx2.AsyncClient(
             verify=load_certificates(),
@@ -82,9 +83,9 @@ async def open_address(url: str, headers: Mapping[str, str]) -> AsyncIterator[An
 
 
 async def _limit_response(allowance: Allowance, response: httpx2.Response) -> None:
-    """Read the body of an answer with limits, and as it comes: a packed one would grow behind them.
+    """Limit the body of an answer while it arrives unpacked, since a packed body would grow behind the limits.
 
-    Refusals with 400 or 404 may hold a message. Any other ends the session, so that the log names its status. Raises
+    Refusals with 400 or 404 may hold a message. Other refusals end the session, so that the log names the status. Raises
     `HTTPStatusError`.
     """
     kind = response.headers.get("content-type", "").lower().partition(";")[0]
@@ -93,7 +94,7 @@ async def _limit_response(allowance: Allowance, response: httpx2.Response) -> No
         response.raise_for_status()
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     response.headers.pop("content-encoding", None)
-    # No JSON holds a zero byte.
+    # JSON never holds a zero byte.
     reader = MessageReader(b"\n\n" if kind == EVENTS else b"\0", allowance)
     response.stream = _LimitedBody(response.stream, reader)
 

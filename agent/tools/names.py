@@ -1,4 +1,4 @@
-"""The names of the built-in tools. The page and the settings need them without the tools, whose library is large."""
+"""Names of the built-in tools. The page and the settings need them without the tools' large library."""
 
 CALCULATOR = "calculator"
 WEB_SEARCH = "web_search"
@@ -7,7 +7,8 @@ ASK_AGENT = "ask_agent"
 FORK = "fork"
 MOVE_NAMES = frozenset({"goto", "rewind"})
 SAVE_CHECKPOINT = "save_checkpoint"
-MAIN_AGENT_TOOLS = frozenset({FORK})  # its branches are branches of the conversation
+# The branches of a fork are branches of the conversation.
+MAIN_AGENT_TOOLS = frozenset({FORK})
 TOOL_NAMES = (
     *(CALCULATOR, WEB_SEARCH, READ_FILE, ASK_AGENT, FORK),
     *("goto", "rewind", SAVE_CHECKPOINT, "list_checkpoints"),

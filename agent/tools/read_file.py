@@ -1,7 +1,7 @@
-"""Reading of text files in one folder, page by page: only regular files, only below the folder, and only reading.
+"""Reads text files in one folder, page by page: only regular files, only below the folder.
 
-The path is opened name by name from the folder's own handle, without following links. So no other process can replace a file
-between the check and the opening.
+The path is opened name by name from the folder's own handle, without following links. So no other process can replace a
+file between the check and the opening.
 """
 
 import os
@@ -14,13 +14,15 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from agent.fence import Fence, clean_text
 from agent.tools.invocation import run_on_own_thread
 
-MAX_LINES = 400  # in one call
-MAX_PAGE_CHARS = 40_000  # in one call, about 10,000 tokens
+# Limits of one call. The characters are about 10,000 tokens.
+MAX_LINES = 400
+MAX_PAGE_CHARS = 40_000
 MAX_READ_BYTES = 20_000_000
-MAX_FOLDER_NAMES = 200  # of a folder
+MAX_FOLDER_NAMES = 200
 FENCE = Fence("file contents")
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a pipe without a writer must not wait
+# Opening a pipe without a writer must not wait.
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def make_read_file_tool(folder: Path) -> BaseTool:
@@ -51,7 +53,8 @@ def read_path(folder: Path, path: str, first_line: int = 1) -> str:
         handle = _open_beneath(folder, names)
     except FileNotFoundError:
         raise ToolException(f"There is no {display_path!r}. Read its folder to see the names.") from None
-    except OSError:  # a link, a permission or a long name: the model need not know which
+    # The cause is a link, a permission or a long name, which the model need not know.
+    except OSError:
         raise ToolException(f"{display_path!r} cannot be read. Choose another file.") from None
     except UnicodeEncodeError:
         raise ToolException("The path holds characters that no name can have. Choose another file.") from None
@@ -67,7 +70,7 @@ def read_path(folder: Path, path: str, first_line: int = 1) -> str:
 
 
 def _open_beneath(folder: Path, names: list[str]) -> int:
-    """Return a handle on the file or folder at the end of the names, each below the one before."""
+    """Return a handle on the file or folder at the end of the names. Each name is opened below the previous handle."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for position, name in enumerate(names):
@@ -93,13 +96,14 @@ def _list_folder(handle: int) -> str:
 
 
 def _is_hidden(name: str) -> bool:
-    """Return whether a name is left out: such files hold keys (.env), tools' data (.git) and other secrets."""
+    """Return whether a name is left out. Such files hold keys (.env), tools' data (.git) and other secrets."""
     return name.startswith(".")
 
 
 def _read_utf8(handle: int, display_path: str) -> str:
     with open(handle, "rb", closefd=False) as file:
-        raw = file.read(MAX_READ_BYTES + 1)  # the file may have grown
+        # The file may have grown.
+        raw = file.read(MAX_READ_BYTES + 1)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:

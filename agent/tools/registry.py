@@ -1,4 +1,4 @@
-"""The tools that an agent can be given, one file a tool. The settings select among them (see docs/tools.md)."""
+"""The tools of agents, one file for each tool. The settings select among them (see docs/tools.md)."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -13,8 +13,10 @@ from agent.tools.fork import fork
 from agent.tools.read_file import make_read_file_tool
 from agent.tools.time_travel import TIME_TRAVEL_TOOLS, describe_positions
 
-PLAIN: tuple[BaseTool, ...] = (calculator,)  # tools that need no settings: add a new one here, and to names.py
-GRAPH_TOOLS: tuple[BaseTool, ...] = (ask_agent, fork, *TIME_TRAVEL_TOOLS)  # the graph of a run carries them out
+# Tools that need no settings. Add a new tool here, and to names.py.
+PLAIN: tuple[BaseTool, ...] = (calculator,)
+# The graph of a run runs these.
+GRAPH_TOOLS: tuple[BaseTool, ...] = (ask_agent, fork, *TIME_TRAVEL_TOOLS)
 
 
 def select_tools(
@@ -26,7 +28,7 @@ def select_tools(
 ) -> list[BaseTool]:
     """Return the plain tools, web search if there is a key, and files if there is a folder.
 
-    The model never sees a tool that cannot work. With `enabled`, only tools of these names are returned.
+    The model never sees a tool that cannot work. With `enabled`, only tools with these names are returned.
     """
     tools = list(PLAIN)
     if tavily_api_key is not None and tavily_api_key.get_secret_value().strip():
@@ -39,6 +41,6 @@ def select_tools(
 
 
 def select_graph_tools(enabled: Collection[str] | None, numbers: NumberStyle = DEFAULT_NUMBERS) -> list[BaseTool]:
-    """Return the enabled tools that the graph of a run carries out, described for messages numbered in this style."""
+    """Return the enabled tools that a run's graph runs, described for message numbers in this style."""
     tools = [describe_positions(tool, numbers) for tool in GRAPH_TOOLS]
     return [tool for tool in tools if enabled is None or tool.name in enabled]

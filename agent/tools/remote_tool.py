@@ -1,4 +1,4 @@
-"""A tool of another program as a model gets it: its name, description, schema and results, cleaned and limited."""
+"""A tool of another program for a model: its name, description, schema and results, cleaned and limited."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -16,20 +16,22 @@ from checkpoints.values.text import shorten_for_model
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
 
-MAX_TOOL_NAME_CHARS = 64  # the providers' limit
+# The providers' limit.
+MAX_TOOL_NAME_CHARS = 64
 MAX_TOOL_DESCRIPTION_CHARS = 2_000
-MAX_SCHEMA_VALUES = 2_000  # of one tool; more is not offered, because a request carries every schema
-MAX_SCHEMA_CHARS = 40_000  # of its texts together
+# Limits of one tool's schema, and of all its texts. A larger tool is not offered, because a request carries every schema.
+MAX_SCHEMA_VALUES = 2_000
+MAX_SCHEMA_CHARS = 40_000
 MAX_REMOTE_RESULT_CHARS = 40_000
 _TEXTS = ("title", "description", "$comment")
 _FOREIGN_SIGNS = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class RemoteTool(BaseTool):
-    """A tool whose arguments arrive as they are.
+    """A tool that receives its arguments unchanged.
 
-    LangChain's own call keeps `config`, `run_manager` and `callbacks` for itself, refuses `self`, and reads
-    `{"type": "tool_call"}` as a call around the arguments.
+    LangChain's own call keeps `config`, `run_manager` and `callbacks` for itself, refuses `self`, and reads `{"type":
+    "tool_call"}` as a call around the arguments.
     """
 
     args_schema: dict[str, Any]
@@ -43,13 +45,13 @@ class RemoteTool(BaseTool):
 
 
 class UnusableSchemaError(ValueError):
-    """A tool cannot be offered to a model; the text says why."""
+    """A tool cannot be offered to a model. The text says why."""
 
 
 def adapt_tool(
     server: str, name: str, description: str, schema: dict[str, Any], call: Callable[[dict[str, Any]], Awaitable[str]]
 ) -> RemoteTool:
-    """Return the tool under a name of the providers' alphabet. Raises UnusableSchemaError."""
+    """Return the tool under a name in the providers' alphabet. Raises UnusableSchemaError."""
     if is_deeper(schema, MAX_ARGUMENT_LEVELS) or has_more_values(schema, MAX_SCHEMA_VALUES) or _has_large_references(schema):
         raise UnusableSchemaError("its schema is too large")
     cleaned = _clean_schema(schema)
@@ -65,15 +67,16 @@ def adapt_tool(
 
 
 def _describe_to_model(tool: RemoteTool) -> str:
-    """Return the tool as a request has it. One that cannot be described would fail every request."""
+    """Return the tool as a request has it. A tool without a description would fail every request."""
     try:
         return str(convert_to_openai_tool(tool))
-    except Exception as error:  # LangChain resolves references, which may be anything
+    # LangChain resolves references, and they may be anything.
+    except Exception as error:
         raise UnusableSchemaError("its schema cannot be read") from error
 
 
 def _has_large_references(schema: dict[str, Any]) -> bool:
-    """Return whether the schema has too many values once its references are resolved: each may name others twice."""
+    """Return whether the schema has too many values with resolved references, since each may name others twice."""
     whole = {name: value for name, value in schema.items() if name not in ("$defs", "definitions")}
     waiting: list[tuple[Any, frozenset[str]]] = [(whole, frozenset())]
     count = 0
@@ -98,7 +101,7 @@ def _find_reference(schema: dict[str, Any], name: str) -> Any:
 
 
 def _clean_schema(schema: Any) -> Any:
-    """Return the schema with clean texts for the model; a name or a value in it must be clean, because it is exact."""
+    """Return the schema with clean texts for the model. Names and values must already be clean, because they are exact."""
     if isinstance(schema, list):
         return [_clean_schema(each) for each in schema]
     if not isinstance(schema, dict):
@@ -118,7 +121,7 @@ def _check_exact_text(value: Any) -> Any:
 
 
 def read_result(result: "CallToolResult") -> str:
-    """Return the texts of a result, within the limit. Its values stand for blocks that have no text."""
+    """Return the texts of a result, within the limit. Its values replace blocks without text."""
     texts = list(map(_describe_block, result.content))
     if result.structured_content is not None and not any(map(_find_text, result.content)):
         texts.append(to_json(result.structured_content).decode())
@@ -127,13 +130,13 @@ def read_result(result: "CallToolResult") -> str:
 
 
 def _find_text(block: "ContentBlock") -> str:
-    """Return the text of a block, or of the resource in it; an empty one without any."""
+    """Return the text of a block, or of the resource in it; empty if there is none."""
     text: str = getattr(block.resource if block.type == "resource" else block, "text", "")
     return text if text.strip() else ""
 
 
 def _describe_block(block: "ContentBlock") -> str:
-    """Return the text of a block, or a note of what it is."""
+    """Return the text of a block, or a note about its kind."""
     if (text := _find_text(block)) or block.type == "text":
         return text
     if block.type == "resource":

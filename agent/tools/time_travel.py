@@ -1,4 +1,4 @@
-"""The tools with which an agent moves through time, as the model sees them. The graph carries them out."""
+"""The tools with which an agent moves through time, as the model sees them. The graph runs them."""
 
 from collections.abc import Mapping
 

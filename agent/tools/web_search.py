@@ -1,4 +1,4 @@
-"""Web search with Tavily, in this module alone.
+"""Web search with Tavily, only in this module.
 
 Results are text from other authors: they are shortened, stripped of invisible characters and fenced before a model reads
 them.
@@ -13,13 +13,16 @@ from urllib.parse import urlsplit
 import httpx
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import SecretStr
-from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]  # ships no types
+
+# The package ships no types.
+from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]
 
 from agent.fence import Fence, clean_line
 
-MAX_SEARCH_SECONDS = 20.0  # for the whole search
+MAX_SEARCH_SECONDS = 20.0
 MAX_SEARCH_RESULTS = 5
-MAX_QUERY_CHARS = 400  # Tavily refuses longer ones
+# Tavily refuses longer queries.
+MAX_QUERY_CHARS = 400
 MAX_RESULT_TITLE_CHARS = 200
 MAX_EXCERPT_CHARS = 1000
 MAX_SHORT_ANSWER_CHARS = 2000
@@ -47,7 +50,7 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
         (httpx.HTTPError, httpx.InvalidURL, OSError),
         "Web search cannot be reached (TAVILY_BASE_URL). Answer without it and tell the user.",
     ),
-    # The client reads fields unchecked, and may even raise an object that is no exception.
+    # The client reads fields unchecked, and may even raise an object that is not an exception.
     (
         (ValueError, TypeError, AttributeError, KeyError),
         "Web search gave an unreadable answer. Try once more or answer without it.",
@@ -74,7 +77,7 @@ def make_web_search_tool(api_key: SecretStr, base_url: str | None) -> BaseTool:
             raise ToolException(_explain_failure(error)) from None
 
     def search_and_wait(query: str, topic: Topic = "general", time_range: TimeRange | None = None) -> str:
-        # In a thread of its own: the caller's may run an event loop.
+        # The caller's thread may run an event loop, so this uses another thread.
         with ThreadPoolExecutor(1) as pool:
             return pool.submit(lambda: asyncio.run(web_search(query, topic, time_range))).result()
 
@@ -85,8 +88,9 @@ def make_web_search_tool(api_key: SecretStr, base_url: str | None) -> BaseTool:
 
 async def _query_tavily(query: str, options: dict[str, Any], api_key: SecretStr, base_url: str | None) -> dict[str, Any]:
     key = api_key.get_secret_value()
-    # Tavily's own timeout restarts with every byte; slow bytes would hold the run without the outer one.
-    make_client = partial(AsyncTavilyClient, api_key=key, api_base_url=base_url)  # reads the trusted certificates: 50 ms
+    # Tavily's own timeout restarts with every byte, so slow bytes would hold the run without the outer timeout.
+    # Making the client reads the trusted certificates, which takes 50 ms.
+    make_client = partial(AsyncTavilyClient, api_key=key, api_base_url=base_url)
     async with asyncio.timeout(MAX_SEARCH_SECONDS), await asyncio.to_thread(make_client) as client:
         limits = {"max_results": MAX_SEARCH_RESULTS, "include_answer": True, "timeout": MAX_SEARCH_SECONDS}
         answer: dict[str, Any] = await client.search(query, **options, **limits)
@@ -113,5 +117,5 @@ def _format_search_result(number: int, result: dict[str, Any]) -> str:
 
 
 def _clean_field(text: object, max_chars: int) -> str:
-    """Return a field of the answer as one clean line; anything but text counts as empty."""
+    """Return a field of the answer as one clean line. Other values than text count as empty."""
     return clean_line(text, max_chars) if isinstance(text, str) else ""
