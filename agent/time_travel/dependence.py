@@ -1,7 +1,7 @@
 """The messages of a path that depend on one message. Pure functions.
 
-An agent knows only its own messages. So the messages after it in the same memory depend on it. So do questions and results
-that come from those messages, and the messages that follow them in other memories, to any depth.
+An agent knows only its own messages, so all later messages in its memory depend on the message. So do questions and
+results from those messages, and the messages after them in other memories, to any depth.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from checkpoints import Message
 
 
 def list_call_ids(message: Message) -> list[str]:
-    """Return the ids of the calls that an answer makes."""
+    """Return the ids of the calls in an answer."""
     data = message.body["data"] if message.type == "ai" else {}
     return [call["id"] or "" for kind in ("tool_calls", "invalid_tool_calls") for call in data.get(kind) or []]
 
@@ -31,17 +31,20 @@ def find_dependents(path: Sequence[Message], target: Message) -> set[str]:
 
 @dataclass
 class _DependenceTracker:
-    """The dependences among the messages so far."""
+    """Tracks which messages so far depend on the target."""
 
-    dependent_agents: set[str] = field(default_factory=set)  # agents in whose memory something depends
-    calls: dict[CallKey, bool] = field(default_factory=dict)  # of each agent's last answer that calls: does it depend?
-    answers: dict[CallKey, bool] = field(default_factory=dict)  # of other agents to such calls: does the last one depend?
-    answering: dict[str, CallKey] = field(default_factory=dict)  # the last question to each agent
+    # Agents whose memory holds a dependent message.
+    dependent_agents: set[str] = field(default_factory=set)
+    # The calls in each agent's last answer with calls, and other agents' last answers to them: whether each depends.
+    calls: dict[CallKey, bool] = field(default_factory=dict)
+    answers: dict[CallKey, bool] = field(default_factory=dict)
+    # The last question to each agent.
+    answering: dict[str, CallKey] = field(default_factory=dict)
 
     def is_dependent(self, message: Message) -> bool:
         """Return whether a message depends on the target.
 
-        A result depends on its call and on the answering agent, not on the results beside it.
+        A result depends on its call and on the answering agent, but not on neighbouring results.
         """
         if message.type == "tool":
             call = CallKey(message.agent, message.body["data"].get("tool_call_id") or "")

@@ -1,4 +1,4 @@
-"""Excerpts: messages or the conclusion of another branch, as a note in the current one. The model reads it as data."""
+"""Excerpts: another branch's messages or conclusion, as a note in the current branch. The model reads it as data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,16 @@ from checkpoints.values.sentence import sentence
 
 MAX_CONCLUSION_CHARS = 20_000
 MAX_EXCERPT_MESSAGES = 50
-MAX_EXCERPT_CHARS = 100_000  # of the whole note
-MAX_ORIGIN_CHARS = 120  # of the name of a branch or checkpoint
+# The limit of the whole note.
+MAX_EXCERPT_CHARS = 100_000
+# The limit of a branch's or checkpoint's name.
+MAX_ORIGIN_CHARS = 120
 _FENCE = Fence("excerpt from another branch")
-EXCERPT_PHRASE = "The user brought this note here from another place"  # the search finds every excerpt by these words
+# The search finds every excerpt by these words.
+EXCERPT_PHRASE = "The user brought this note here from another place"
 _HEADING = f"{EXCERPT_PHRASE} of the conversation: {{origin}}."
-_ORIGINS: Final[dict[PlaceKind, str]] = {  # in the heading, which the model reads
+# Words for the heading, which the model reads.
+_ORIGINS: Final[dict[PlaceKind, str]] = {
     "branch": "branch “{name}”",
     "checkpoint": "checkpoint “{name}”",
     "message": "another place",
@@ -31,7 +35,7 @@ _SPEAKERS = {"human": "User", "ai": "Assistant"}
 
 
 class ExcerptRefusedError(StateError, ValueError):
-    """There is no excerpt to make. Nothing was changed. The text gives the reason."""
+    """There is no excerpt to make, and nothing was changed. The text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ def _select_messages(messages: Sequence[Message], message_ids: Sequence[str]) ->
 
 
 def is_quotable(message: Message) -> bool:
-    """Return whether an excerpt can quote a message: one of the user or the assistant with a text."""
+    """Return whether an excerpt can quote a message, as a text of the user or the assistant."""
     is_spoken = message.agent == MAIN and not message.damaged and message.type in _SPEAKERS
     return is_spoken and bool(str(message.langchain.text).strip())
 
@@ -93,5 +97,5 @@ def _make_heading(origin: PlaceName) -> str:
 
 
 def extract_excerpt(text: str, mark: ExcerptMark) -> str | None:
-    """Return the note's own text; None for a text that is not exactly ours: a file may hold any mark."""
+    """Return the note's own text, or None if the text is not exactly ours, since a file may hold any mark."""
     return _FENCE.unwrap(text, _make_heading(mark.origin))

@@ -1,4 +1,4 @@
-"""The main agent's moves in a run: checked, made in the store, and announced."""
+"""Makes the main agent's moves in a run: checks them, makes them in the store, and announces them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -23,9 +23,9 @@ from checkpoints.values.limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
 
 @dataclass(frozen=True, slots=True)
 class MemoryExecutor:
-    """The executor of a sub-agent's moves in one run (see the protocol and `context.subagent_memory`).
+    """Makes a sub-agent's moves in one run (see the protocol and `context.subagent_memory`).
 
-    The path only grows by the result of the call, so other agents that work meanwhile notice nothing.
+    The path only grows by the result of the call, so other working agents notice nothing.
     """
 
     store: Store
@@ -39,7 +39,7 @@ class MemoryExecutor:
         return replace(self, agent=agent)
 
     def plan_call(self, call: ToolCall, decision: Decision | None) -> Move:
-        """Return the move that a call requests, with a person's changes. It changes nothing. Raises `MoveRefused`."""
+        """Return the move that a call requests, with a person's changes, but change nothing. Raises `MoveRefused`."""
         if count_memory_moves(self.store, self.run.thread_id, self.agent) >= MAX_MOVES_PER_TURN:
             most = pluralize(MAX_MOVES_PER_TURN, "move")
             raise MoveRefused(f"No more than {most} before the next question. Go on from here without moving.")
@@ -47,9 +47,10 @@ class MemoryExecutor:
         return plan_move(apply_changes(call, decision), scope)
 
     async def make_move(self, call: ToolCall, move: Move, recorder: MoveRecorder) -> PathChanged:
-        """Write the note as the result of the call. The memory is read through its mark from now on."""
+        """Write the note as the result of the call. From now on, the memory is read through its mark."""
         memory = ListedPath(await recorder.run_blocking(self._load_memory))
-        mark = replace(complete_mark(move, memory, self.agent), last=None, head=None)  # on the path they are not contiguous
+        # On the path, the removed messages are not contiguous.
+        mark = replace(complete_mark(move, memory, self.agent), last=None, head=None)
         move = replace(move, mark=mark)
         result = ToolMessage(move.text, tool_call_id=call["id"] or "", name=call["name"], additional_kwargs=mark.to_kwargs())
         await recorder.commit(result)
@@ -61,7 +62,7 @@ class MemoryExecutor:
         return SavedCheckpoint(mark.name, mark)
 
     def flush_checkpoints(self) -> None:
-        """Do nothing: the mark of the result is the checkpoint."""
+        """Do nothing, since the mark of the result is the checkpoint."""
 
     def describe_checkpoints(self) -> str:
         try:
@@ -86,32 +87,36 @@ class RequestedCheckpoint:
 
 @dataclass(slots=True)
 class TimeTravelExecutor:
-    """The executor of one run's moves (see the protocol)."""
+    """Makes the moves of one run (see the protocol)."""
 
     store: Store
     runs: Runs
     run: Run
     policy: Policy
     announce_move: Callable[[TimeTravelEvent], None]
-    count_tokens: Callable[[], int | None]  # of the conversation now
-    numbers: NumberStyle = DEFAULT_NUMBERS  # of messages, as the model sees them
+    # Counts the conversation's current tokens.
+    count_tokens: Callable[[], int | None]
+    # How the model sees the numbers of messages.
+    numbers: NumberStyle = DEFAULT_NUMBERS
     requested_checkpoints: list[RequestedCheckpoint] = field(default_factory=list)
 
     def for_agent(self, agent: str) -> MemoryExecutor:
         return MemoryExecutor(self.store, self.run, agent, self.policy, self.announce_move, self.numbers)
 
     def plan_call(self, call: ToolCall, decision: Decision | None) -> Move:
-        """Return the move that a call requests, with a person's changes. It changes nothing. Raises `MoveRefused`."""
+        """Return the move that a call requests, with a person's changes, but change nothing. Raises `MoveRefused`."""
         if self.store.count_agent_moves(self.run.thread_id) >= MAX_MOVES_PER_TURN:
             most = pluralize(MAX_MOVES_PER_TURN, "move")
             raise MoveRefused(f"No more than {most} before the user says something again. Go on from here without moving.")
-        with self.store.database.begin_read():  # what is read piece by piece, of one moment
+        # The transaction gives all reads the same state.
+        with self.store.database.begin_read():
             scope = load_scope(self.store, self.run.thread_id, MAIN, self.numbers)
             return plan_move(apply_changes(call, decision), scope)
 
     async def make_move(self, call: ToolCall, move: Move, recorder: MoveRecorder) -> PathChanged:
-        """Move the head and write the note. The later messages leave the conversation, and an undo brings them back."""
-        del call  # it leaves the conversation
+        """Move the head and write the note. The later messages leave the conversation, and undo restores them."""
+        # The call leaves the conversation.
+        del call
         return await recorder.run_blocking(partial(self._write_move, move))
 
     def _write_move(self, move: Move) -> PathChanged:
@@ -130,7 +135,8 @@ class TimeTravelExecutor:
         name = name.strip() or "Milestone"
         checkpoints = self.store.list_checkpoints(self.run.thread_id)
         if any(checkpoint.name == name and checkpoint.created_by == "user" for checkpoint in checkpoints):
-            name = f"{name} · {self.store.count_messages(self.run.thread_id)}"  # the user's checkpoint keeps its name
+            # The user's checkpoint keeps its name.
+            name = f"{name} · {self.store.count_messages(self.run.thread_id)}"
         self.requested_checkpoints.append(RequestedCheckpoint(name, description))
         return SavedCheckpoint(name)
 

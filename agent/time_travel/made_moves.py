@@ -1,4 +1,4 @@
-"""A move that is made: its sizes, for its mark, and its event, for listeners."""
+"""A move as it is made: its sizes, for its mark, and its event, for listeners."""
 
 from dataclasses import replace
 from time import time_ns
@@ -13,7 +13,7 @@ from checkpoints import MAIN, Message, Run
 
 
 def sum_removed_tokens(move: Move, path: MovePath, agent: str, first: int = 0) -> int:
-    """Estimate the tokens that a move removes from an agent's request; of a request that begins at `first`, those in it."""
+    """Estimate the tokens that a move removes from an agent's request. The request begins at depth `first`."""
     if move.dropped_ids is None:
         return path.sum_tokens(agent, max(first, move.kept_count), path.length)
     removed = list_scattered_messages(move, path)
@@ -27,12 +27,12 @@ def list_scattered_messages(move: Move, path: MovePath) -> list[Message]:
 
 
 def estimate_added_tokens(move: Move, agent: str) -> int:
-    """Estimate the tokens that a move's new message takes in an agent's request."""
+    """Estimate the tokens of a move's new message in an agent's request."""
     return estimate_tokens(move.build_message()) if move.agent == agent else 0
 
 
 def complete_mark(move: Move, path: MovePath, agent: str = MAIN) -> MoveMark:
-    """Return a move's mark with its sizes in an agent's request, given the path that it is made in.
+    """Return a move's mark with its sizes in an agent's request, for the path of the move.
 
     Contiguous messages get their place.
     """
@@ -45,7 +45,7 @@ def complete_mark(move: Move, path: MovePath, agent: str = MAIN) -> MoveMark:
 
 
 def build_move_event(run: Run, move: Move, agent: str = MAIN) -> TimeTravelEvent:
-    """Return the event of an agent's move. Its positions are those that the agent knows."""
+    """Return the event of an agent's move. Its positions are the agent's own positions."""
     return TimeTravelEvent(
         thread_id=run.thread_id,
         run_id=run.id,
@@ -62,6 +62,6 @@ def build_move_event(run: Run, move: Move, agent: str = MAIN) -> TimeTravelEvent
 
 
 def format_checkpoint_line(name: str, position: int, description: str, numbers: NumberStyle) -> str:
-    """Return a checkpoint as a line of the list that the model reads."""
+    """Return a checkpoint as a line of the model's list."""
     place = "" if numbers == "off" else f" ({format_number(position, numbers)})"
     return f"{name}{place}: {description or 'no description'}"

@@ -1,4 +1,4 @@
-"""The messages that a move is planned in: those of a memory, which are listed, or those of a conversation in the store."""
+"""The messages around a move: a memory as a list, or a conversation in the store."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ from agent.context.tokens import sum_stored_tokens
 from agent.marks import EXCERPT_KEY, MOVE_KEY, SUMMARY_KEY
 from checkpoints import Message, Store
 
-MAX_OUTSIDE_MESSAGES = 500  # the newest that are looked through for sources
+# The newest messages, in which sources are searched.
+MAX_OUTSIDE_MESSAGES = 500
 _PORTION_MESSAGES = 50
 
 
 class MovePath(Protocol):
-    """Messages, each at a depth that is its position among them."""
+    """Messages, each with its position among them as depth."""
 
     @property
     def length(self) -> int: ...
@@ -33,9 +34,9 @@ class MovePath(Protocol):
         ...
 
     def list_outside(self, before: int, *, has_origins: bool) -> tuple[Sequence[Message], bool]:
-        """Return messages below a depth with everything in them that is from outside, in order; and whether these are all.
+        """Return all messages from outside below a depth, in order, and whether the list is complete.
 
-        With `has_origins`, also one that no run wrote.
+        The list may have other messages, too. With `has_origins`, messages without a run count as from outside.
         """
         ...
 
@@ -56,7 +57,7 @@ class MovePath(Protocol):
 
 @dataclass(frozen=True)
 class ListedPath:
-    """Messages that are all there."""
+    """Messages that are all in memory."""
 
     messages: Sequence[Message]
 
@@ -97,7 +98,7 @@ class ListedPath:
 
 @dataclass(frozen=True)
 class StoredPath:
-    """The current path of a conversation, of which only the needed messages are read. Every method blocks."""
+    """The current path of a conversation. Only needed messages are read. Every method blocks."""
 
     store: Store
     thread_id: str

@@ -1,4 +1,4 @@
-"""Planning of the agent's moves: `goto` a message with a summary, `rewind` an answer to another one.
+"""Plans the agent's moves: `goto` a message with a summary, `rewind` an answer to another answer.
 
 The functions take a path, which reads the messages they ask for, and a request. They return a move, or raise a
 `MoveRefused` that tells the model how to proceed. The executor makes the move in the store.
@@ -22,10 +22,13 @@ from checkpoints.values import files, serde
 from checkpoints.values.limits import MAX_NUMBER
 
 MAX_SOURCES = 20
-EARLIER_SOURCES = "earlier messages"  # where so many hold something from outside that not all are looked through
-MAX_KEPT_AFTER = 1_000  # messages after a replaced answer: those that stay are written again
-MAX_KEPT_BEFORE = 1_000  # messages from the question to a replaced answer: they are read for what depends on it
-# These tools return no external text. A list of checkpoints does: a file may have named them.
+# The source if so many messages are from outside that not all are searched.
+EARLIER_SOURCES = "earlier messages"
+# Messages after a replaced answer. Messages that stay are written again.
+MAX_KEPT_AFTER = 1_000
+# Messages from the question to a replaced answer. They are read to find what depends on it.
+MAX_KEPT_BEFORE = 1_000
+# These tools return no external text. A list of checkpoints does, since a file may have named them.
 _TRUSTED_TOOLS = MOVE_NAMES | {SAVE_CHECKPOINT, CALCULATOR}
 MAX_NOTE_CHARS = 20_000
 _POSITION = re.compile(r"\[m(?:sg_)?(0|[1-9][0-9]{0,8})\]|(?:m(?:sg_)?)?(0|[1-9][0-9]{0,8})", re.ASCII)
@@ -33,13 +36,16 @@ _POSITION = re.compile(r"\[m(?:sg_)?(0|[1-9][0-9]{0,8})\]|(?:m(?:sg_)?)?(0|[1-9]
 
 @dataclass(frozen=True, slots=True)
 class MoveScope:
-    """The messages that an agent may move in: the whole path for the main agent, its own memory for a sub-agent."""
+    """The messages in which an agent may move: the path for the main agent, its own memory for a sub-agent."""
 
     agent: str
     path: MovePath
-    map_checkpoints: Callable[[], Mapping[str, int]]  # to the positions of checkpoints, by name
-    origins: Sequence[str]  # the sources of messages that no run wrote
-    numbers: NumberStyle = DEFAULT_NUMBERS  # of the messages, as the model sees them
+    # Returns the positions of checkpoints by name.
+    map_checkpoints: Callable[[], Mapping[str, int]]
+    # The sources of messages that no run wrote.
+    origins: Sequence[str]
+    # How the model sees the numbers of messages.
+    numbers: NumberStyle = DEFAULT_NUMBERS
 
 
 class MoveRefused(Exception):
@@ -48,17 +54,23 @@ class MoveRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The new position of the head and the message that is written there, after `parent_id` (None: as the first one)."""
+    """The new position of the head, and the new message there after `parent_id` (None: as the first message)."""
 
     mark: MoveMark
     parent_id: str | None
-    text: str  # of the new message
-    target: Message  # the message that the call names
-    call_position: int  # of the answer with the call
-    kept_count: int  # messages that stay on the path
-    reason: str  # the agent's text
-    agent: str = MAIN  # the author of the new message
-    dropped_ids: frozenset[str] | None = None  # the removed messages after the target; None: all
+    # The text of the new message.
+    text: str
+    # The message that the call names, and the position of the answer with the call.
+    target: Message
+    call_position: int
+    # Number of messages that stay on the path.
+    kept_count: int
+    # The agent's text.
+    reason: str
+    # The author of the new message.
+    agent: str = MAIN
+    # The removed messages after the target. None: all.
+    dropped_ids: frozenset[str] | None = None
 
     @property
     def kind(self) -> MoveKind:
@@ -86,12 +98,14 @@ def plan_move(call: ToolCall, scope: MoveScope) -> Move:
             content,
             agent=agent,
             call_position=calling_answer.depth,
-            keep_independent=keep and scope.agent == MAIN,  # a memory depends on all that is before it
+            # A memory depends on all earlier messages.
+            keep_independent=keep and scope.agent == MAIN,
             origins=origins,
         )
     position, keep = arguments.get("position"), arguments.get("keep_target", True) is not False
     if isinstance(position, str) and (numbers == "off" or not _POSITION.fullmatch(position.strip())):
-        position = scope.map_checkpoints().get(position, position)  # a name hides no number that the model sees
+        # A checkpoint's name never hides a number that the model sees.
+        position = scope.map_checkpoints().get(position, position)
     move = plan_goto(
         path,
         position,
@@ -149,8 +163,8 @@ def plan_rewind(
 ) -> Move:
     """Return the move that replaces an agent's n-th answer with `content`.
 
-    `call_position` and `origins` as for `plan_goto`. With `keep_independent`, messages that do not depend on the old answer
-    stay. Raises `MoveRefused`.
+    `call_position` and `origins` are as in `plan_goto`. With `keep_independent`, messages that do not depend on the old
+    answer stay. Raises `MoveRefused`.
     """
     call_position = path.length - 1 if call_position is None else call_position
     number = n if isinstance(n, int) and not isinstance(n, bool) and abs(n) <= MAX_NUMBER else 0
@@ -178,7 +192,7 @@ def _describe_odd_n(n: object, answer_count: int, agent: str) -> str:
 
 
 def _find_dropped_ids(path: MovePath, target: Message, call_position: int) -> frozenset[str]:
-    """Return the messages after an answer that depend on it. It is read from its turn on. Raises `MoveRefused`."""
+    """Return the ids of the messages to drop after an answer, read from the answer's turn on. Raises `MoveRefused`."""
     if path.length - target.depth > MAX_KEPT_AFTER:
         raise MoveRefused(
             f"More than {MAX_KEPT_AFTER:,} messages follow this answer: leave out `keep_independent`. Nothing was changed."
@@ -196,17 +210,17 @@ def _find_dropped_ids(path: MovePath, target: Message, call_position: int) -> fr
 
 
 def find_path_sources(path: MovePath, before: int, origins: Sequence[str]) -> tuple[str, ...]:
-    """Return the external sources among the messages below a depth, as `find_sources` does."""
+    """Return the external sources among the messages below a depth, by the rule of `find_sources`."""
     messages, is_whole = path.list_outside(before, has_origins=bool(origins))
     sources = find_sources(messages, origins)
     return sources if is_whole or len(sources) == MAX_SOURCES else (*sources, EARLIER_SOURCES)
 
 
 def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the external sources among the messages, the nearest to their end first.
+    """Return the external sources among the messages, the last source first.
 
-    A text that is written after them may come from them. Sources are tools, attached files, origins of imported messages,
-    and the sources of earlier notes.
+    A later text may come from these messages. Sources are tools, attached files, origins of imported messages, and the
+    sources of earlier notes.
     """
     sources: dict[str, None] = {}
     for message in reversed(messages):

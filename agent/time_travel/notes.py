@@ -1,4 +1,4 @@
-"""The note that a goto leaves: its text in three parts, and the part that the agent wrote."""
+"""The note that a goto leaves: its text in three parts, and the agent's own part."""
 
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle, format_number
 from agent.fence import TagPair, escape_tags
@@ -6,11 +6,15 @@ from agent.marks import MoveMark
 from checkpoints import Message, pluralize
 from checkpoints.values.text import shorten, shorten_line
 
-MAX_KEPT_QUOTE_CHARS = 200  # of a target that stays, right before the note
-MAX_ORIGINAL_CHARS = 2_000  # of a target that the note replaces
-_QUOTED_SHARE = 5  # a note quotes at most a fifth of a long target that it replaces
+# The limit for a target that stays, right before the note.
+MAX_KEPT_QUOTE_CHARS = 200
+# The limit for a target that the note replaces.
+MAX_ORIGINAL_CHARS = 2_000
+# A note quotes at most a fifth of a long target that it replaces.
+_QUOTED_SHARE = 5
 _MOVE = TagPair("system_message")
-NOTE_PHRASE = "GOTO tool used"  # the search finds every note of a goto by these words
+# The search finds every note of a goto by these words.
+NOTE_PHRASE = "GOTO tool used"
 _ORIGINAL = TagPair("original_message_to_be_ignored")
 _NOTE = TagPair("time_travel_message")
 _NOTE_TAGS = (_MOVE.name, _ORIGINAL.name, _NOTE.name)
@@ -26,7 +30,7 @@ def format_note(
 ) -> str:
     """Return the text of a goto's note: the move, a quotation of the target, and the agent's own words.
 
-    A target that stays is quoted in one line. Otherwise a note would cost more than the removed messages.
+    A target that stays is quoted in one line, or the note would cost more than the removed messages.
     """
     removal = f"{pluralize(removed_count, 'message')} {'was' if removed_count == 1 else 'were'} removed"
     place = "this place" if numbers == "off" else format_number(target.depth, numbers)
@@ -36,10 +40,11 @@ def format_note(
 
 
 def _quote_original(target: Message, *, keep_target: bool) -> str:
-    """Return the beginning of the target. For a note, quote the text that it quotes, so that notes are never nested."""
+    """Return the beginning of the target. If it is a note, return the text that it quotes, so that notes never nest."""
     text = str(target.langchain.text)
     if MoveMark.of(target) is not None and (quoted := _ORIGINAL.extract(text)) is not None:
-        text = quoted  # a note from a file was never escaped
+        # A note from a file was never escaped.
+        text = quoted
     if keep_target:
         return escape_tags(shorten_line(text, MAX_KEPT_QUOTE_CHARS), *_NOTE_TAGS)
     max_chars = min(MAX_ORIGINAL_CHARS, max(MAX_KEPT_QUOTE_CHARS, len(text) // _QUOTED_SHARE))

@@ -1,4 +1,4 @@
-"""The policies for the agent's moves, and the event of a move that was made."""
+"""The policies for the agent's moves, and the event of a completed move."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,22 +9,28 @@ from checkpoints import MAIN
 
 Policy = Literal["off", "ask", "allow"]
 POLICIES: tuple[Policy, ...] = ("ask", "allow", "off")
-MAX_MOVES_PER_TURN = 5  # between two messages of the user, or two questions to a sub-agent, over all runs
+# The limit between two messages of the user, or two questions to a sub-agent, over all runs.
+MAX_MOVES_PER_TURN = 5
 MAX_LISTED_CHECKPOINTS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class TimeTravelEvent:
-    """A move that was made, for monitoring. Tokens are a rough estimate."""
+    """A completed move, for monitoring. Tokens are a rough estimate."""
 
     thread_id: str
     run_id: str
     kind: MoveKind
-    timestamp_ns: int  # nanoseconds since 1970
-    call_position: int  # of the answer with the call
-    target_position: int  # of the message that the call names
-    removed_count: int  # messages
+    # Nanoseconds since 1970.
+    timestamp_ns: int
+    # Positions of the answer with the call, and of the message that the call names.
+    call_position: int
+    target_position: int
+    removed_count: int
     tokens_saved: int
-    reason: str  # the agent's text
-    sources: Sequence[str]  # external text that the agent had read (see moves.find_sources)
-    agent: str = MAIN  # the agent that moves; the positions of a sub-agent are those of its memory
+    # The agent's text.
+    reason: str
+    # External text that the agent had read (see `moves.find_sources`).
+    sources: Sequence[str]
+    # The agent that moves. The positions of a sub-agent refer to its memory.
+    agent: str = MAIN

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class PathChanged(Exception):
-    """The head has moved, and the request must be built again. `continues`: the agent has something to answer."""
+    """The head has moved, and the request must be built again. `continues` says whether the agent must answer."""
 
     def __init__(self, *, continues: bool) -> None:
         super().__init__()
@@ -31,12 +31,11 @@ class SavedCheckpoint:
 
     @property
     def text(self) -> str:
-        """Return the result for the model."""
         return f"Saved {self.name!r}. You can come back with goto(position={self.name!r}, …)."
 
 
 class MoveRecorder(Protocol):
-    """The part of a run's recorder with which a move is made (see graph.state)."""
+    """The part of a run's recorder that a move needs (see graph.state)."""
 
     async def commit(self, message: BaseMessage) -> int: ...
 
@@ -46,7 +45,7 @@ class MoveRecorder(Protocol):
 class TimeTravel(Protocol):
     """The moves and checkpoints that an agent's nodes can request in a run.
 
-    Every method but `make_move` blocks. Refusals are `MoveRefused`, whose text is for the model.
+    Every method but `make_move` blocks. Refusals are `MoveRefused`, with a text for the model.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""The messages that an agent may move in, as the store has them now. Everything here blocks."""
+"""The messages in which an agent may move, in their current state. Everything here blocks."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -15,7 +15,7 @@ ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another
 
 
 def load_scope(store: Store, thread_id: str, agent: str, numbers: NumberStyle) -> MoveScope:
-    """Return the scope of an agent: the path for the main agent, its own memory for a sub-agent. Raises `MoveRefused`."""
+    """Return an agent's scope: the path for the main agent, its own memory for a sub-agent. Raises `MoveRefused`."""
     origins = [ORIGIN_LABELS[kind] for kind in sorted(store.list_origins(thread_id))]
     if agent == MAIN:
         path = StoredPath(store, thread_id)
@@ -31,8 +31,8 @@ def _map_checkpoints(memory: Sequence[Message]) -> dict[str, int]:
 def load_memory(store: Store, thread_id: str, agent: str) -> list[Message]:
     """Return the whole memory of a sub-agent, each message at its position there.
 
-    Raises `MoveRefused` where they are more than MAX_MEMORY_MESSAGES, or have more than MAX_READ_VALUES: positions count
-    from the beginning.
+    Raises `MoveRefused` for more than MAX_MEMORY_MESSAGES, or more than MAX_READ_VALUES: positions count from the
+    beginning.
     """
     with store.database.begin_read():
         size = store.measure_messages(thread_id, agent, first=0, before=store.count_messages(thread_id))

@@ -20,21 +20,23 @@ from checkpoints.values.limits import MAX_READ_VALUES
 
 @dataclass(frozen=True, slots=True)
 class WaitingMove:
-    """A move that waits for a person, and the messages that it would remove from the path, or from a sub-agent's memory."""
+    """A move that waits for a person, and what it would remove from the path, or from a sub-agent's memory."""
 
-    agent: str  # the agent that asks for it
+    # The agent that asks for the move.
+    agent: str
     move: Move
     removal: Removal
-    tokens: TokenChange  # of the next request, or of a sub-agent's memory
+    # The tokens of the next request, or of a sub-agent's memory.
+    tokens: TokenChange
 
 
 def find_waiting_moves(
     store: Store, thread_id: str, load_context: Callable[[], Context | None], numbers: NumberStyle = DEFAULT_NUMBERS
 ) -> dict[str, WaitingMove]:
-    """Return the moves that wait, of all agents, by the ids of their calls; without those that would be refused.
+    """Return the waiting moves of all agents by the ids of their calls, without moves that would be refused.
 
-    An agent's first move waits alone: its later ones wait for it. Ids are unique among the calls of a run. Only the last
-    turn is read, and of the messages that an agent may move in, those that its move needs.
+    An agent's first move waits alone, since its later moves wait for it. Ids are unique among the calls of a run. Only
+    the last turn is read, and from the agent's messages only those that its move needs.
     """
     found: dict[str, WaitingMove] = {}
     for agent, (call, *later_calls) in _find_move_calls(_read_last_turn(store, thread_id)).items():
@@ -49,9 +51,9 @@ def find_waiting_moves(
 
 
 def _read_last_turn(store: Store, thread_id: str) -> list[Message]:
-    """Return the messages since the last question to the main agent: a question leaves no call of an earlier turn open.
+    """Return the messages since the last question to the main agent, which leaves no earlier call open.
 
-    Of a longer turn, it is the newest with MAX_READ_VALUES, of which the page shows some.
+    Of a longer turn, return the newest messages within MAX_READ_VALUES. The page shows some of them.
     """
     length = store.count_messages(thread_id)
     question = store.find_question(thread_id, MAIN, before=length) or 0
@@ -59,7 +61,7 @@ def _read_last_turn(store: Store, thread_id: str) -> list[Message]:
 
 
 def _find_move_calls(turn: Sequence[Message]) -> dict[str, list[ToolCall]]:
-    """Return the first open call that asks for a move and the open calls after it, by their agents."""
+    """Return each agent's first open call for a move, with the open calls after it."""
     found: dict[str, list[ToolCall]] = {}
     last_answers = {message.agent: at for at, message in enumerate(turn) if message.type == "ai"}
     for agent, at in last_answers.items():
@@ -79,14 +81,15 @@ def _measure_move(store: Store, thread_id: str, move: Move, scope: MoveScope, co
     before = context.tokens if context else scope.path.sum_tokens(scope.agent, 0, scope.path.length)
     after = max(0, before - sum_removed_tokens(move, scope.path, scope.agent, left_out)) + added_tokens
     if context:
-        # Messages that the window left out before come back into the request where there is room.
+        # Messages that the window had left out return to the request if there is room.
         after += scope.path.sum_tokens(MAIN, 0, min(left_out, move.kept_count))
         after = min(after, context.window.max_request_tokens)
     return WaitingMove(scope.agent, move, removal, TokenChange(before, after))
 
 
 def _find_removal(store: Store, thread_id: str, move: Move, scope: MoveScope) -> Removal:
-    if scope.agent != MAIN:  # a memory has no checkpoints of the conversation and no messages of others
+    # A memory has no checkpoints of the conversation and no messages of other agents.
+    if scope.agent != MAIN:
         return Removal(move.mark.removed, 0)
     removal = store.count_removal(thread_id, move.parent_id)
     if move.dropped_ids is None:
