@@ -1,4 +1,4 @@
-"""Langfuse's attributes of the spans that Waymark makes itself, from the values of events."""
+"""Langfuse's attributes of Waymark's own spans, from the values of events."""
 
 import json
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTER
 
 
 class EventDescriber:
-    """The attributes of events. With `mask`, sizes replace the texts of people, models and tools."""
+    """Makes the attributes of events. With `mask`, sizes replace the texts of people, models and tools."""
 
     def __init__(self, *, mask: bool) -> None:
         self.mask = mask
 
     def describe(self, event: TraceEvent) -> Attributes:
-        """Return the attributes of an event; none of one that the client itself or nobody describes."""
+        """Return the attributes of an event, empty for events that only the client describes, or nobody."""
         match event:
             case RunBegun() | RunEnded():
                 return self._describe_run(event)
@@ -50,7 +50,8 @@ class EventDescriber:
 
     def _describe_tool(self, event: ToolCarriedOut) -> Attributes:
         about = {"call": event.call["id"], "agent": event.agent, "state": None if event.result else "waiting"}
-        arguments = event.call["args"]  # unreadable ones are a text already
+        # Unreadable arguments are already a text.
+        arguments = event.call["args"]
         given = arguments if isinstance(arguments, str) else _encode_json(arguments)
         attributes = _make_kind("tool") | {Attribute.OBSERVATION_INPUT: self.mask_text(given)} | _make_metadata(about)
         if event.result is None:
@@ -97,12 +98,12 @@ class EventDescriber:
 
 
 def _describe_detail(detail: OperationDetail) -> str:
-    """Return the name of the saved, restored or forked place; of several branches their number."""
+    """Return the name of the saved, restored or forked place, or the detail for several branches."""
     return detail.name or _encode_json(detail.to_json())
 
 
 def _describe_transition(operation: Operation) -> dict[str, object]:
-    """Return the heads before and after a change: of a restore the branch's, of a fork the branches' ids."""
+    """Return the heads before and after a change: the branch's for a restore, the branches' ids for a fork."""
     for change in operation.changes:
         for column in ("head_id", "branch_id"):
             if change.table != "checkpoint" and column in change.before:

@@ -11,15 +11,16 @@ from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, Tool
 from agent.time_travel.policy import TimeTravelEvent
 from checkpoints import MAIN, Branch, Checkpoint, Operation, OperationKind, RunState
 
-SYSTEM_PROMPT_NAME = "system"  # the name of the prompt that every request begins with
-JUDGE_PROMPT_NAME = "judge"  # the name of the judge's prompt
-TITLE_PROMPT_NAME = "title"  # the name of the prompt for titles
+# The names of prompts: of the prompt at the beginning of every request, of the judge's prompt, and of the prompt for titles.
+SYSTEM_PROMPT_NAME = "system"
+JUDGE_PROMPT_NAME = "judge"
+TITLE_PROMPT_NAME = "title"
 TRACED_OPERATIONS = frozenset({OperationKind.SAVE, OperationKind.RESTORE, OperationKind.FORK})
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Instructions for a model. `version` is the tracing service's; None for the built-in text."""
+    """Instructions for a model. `version` is the tracing service's, or None for the built-in text."""
 
     name: str
     text: str
@@ -41,9 +42,12 @@ class RunStart:
     """The place in its thread at which a run began."""
 
     branch: Branch
-    checkpoint: Checkpoint | None  # the newest one on the message that the run continued
-    rewound_from: str | None  # the head before an edit, a retry or the restore just before; None without such a change
-    version: int  # of the thread, with the run's own first operation
+    # The newest checkpoint on the message that the run continued.
+    checkpoint: Checkpoint | None
+    # The head before an edit, a retry or a directly preceding restore. None without such a change.
+    rewound_from: str | None
+    # The thread's version, including the run's own first operation.
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,8 @@ class RunBegun:
     timestamp_ns: int
     question: str
     start: RunStart | None
-    title: str = ""  # of the conversation
+    # The conversation's title.
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +66,15 @@ class TracedCall:
     """A call of a model, or of a whole graph, that a service follows by LangChain's callbacks."""
 
     run_id: str
-    model: str = ""  # its spec
-    messages: Sequence[AnyMessage] | None = None  # with words in place of files; None: those of the call
+    model: str = ""
+    # Words replace files. None: the call's own messages.
+    messages: Sequence[AnyMessage] | None = None
     prompt: Prompt | None = None
     agent: str = MAIN
     work_id: str = ""
-    follow_up: str = ""  # the name of the trace that this call alone is; empty for a part of the run's
-    thread_id: str = ""  # of a follow-up
+    # A follow-up is its own trace with this name and thread. The name is empty for a part of the run's trace.
+    follow_up: str = ""
+    thread_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +82,26 @@ class ModelAnswered:
     """One call of the model. With an `error`, `answer` is the part that had arrived."""
 
     run_id: str
-    model: str  # as it was requested; its spec where the answer has none
+    # The requested model, or its spec if the answer has none.
+    model: str
     answer: AIMessage
     began_ns: int
-    first_token_ns: int | None  # when the first token came
+    first_token_ns: int | None
     ended_ns: int
     error: str | None = None
     agent: str = MAIN
-    work_id: str = ""  # of the sub-agent or branch (see `AgentFinished`); empty for the main agent
+    # The sub-agent's or branch's work (see `AgentFinished`). Empty for the main agent.
+    work_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCarriedOut:
-    """One tool call, also where it was refused or its arguments could not be read."""
+    """One tool call, even if it was refused or its arguments could not be read."""
 
     run_id: str
     call: ToolCall | InvalidToolCall
-    result: ToolMessage | None  # None: it waits for a person
+    # None: the call waits for a person.
+    result: ToolMessage | None
     began_ns: int
     ended_ns: int
     agent: str = MAIN
@@ -104,9 +114,11 @@ class AgentFinished:
 
     run_id: str
     work_id: str
-    call_id: str  # the call that began it
+    # The call that began the work.
+    call_id: str
     agent: str
-    title: str  # the branch's name; empty for a sub-agent
+    # The branch's name, empty for a sub-agent.
+    title: str
     answer: str
     error: str | None
     began_ns: int
@@ -133,7 +145,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class TitleAsked:
-    """The call for the title of a conversation, after its first run is over."""
+    """The call for a conversation's title, after its first run is over."""
 
     thread_id: str
     call: ModelAnswered
@@ -142,7 +154,7 @@ class TitleAsked:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The user's opinion of an answer; `is_good` is None when they withdraw it."""
+    """The user's opinion of an answer. `is_good` is None when they withdraw it."""
 
     run_id: str
     message_id: str
@@ -151,12 +163,14 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class RequestServed:
-    """A request of a page. It names its route, and no path: one may hold a secret."""
+    """A request of a page. It names its route instead of its path, since a path may hold a secret."""
 
     request_id: str
     method: str
-    route: str  # its pattern, or empty
-    status: int  # 0 without an answer
+    # The route's pattern, or empty.
+    route: str
+    # 0 without an answer.
+    status: int
     began_ns: int
     ended_ns: int
 

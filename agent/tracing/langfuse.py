@@ -1,7 +1,7 @@
-"""Langfuse by its own client: traces, scores and prompts. Only this module and the one of its handler import the package.
+"""Langfuse through its own client: traces, scores and prompts. Only this module and its handler import the package.
 
-The client has a tracer provider of ours, sends spans on the thread of its own processor, and asks nothing in a turn: what
-waits for the server is done on one thread beside it.
+The client uses our tracer provider, sends spans on its processor's thread, and requests nothing during a turn. Work that
+waits for the server runs on one separate thread.
 """
 
 import atexit
@@ -49,8 +49,10 @@ from agent.tracing.span_writer import Attributes, Step
 from checkpoints import Operation
 from checkpoints.values import limits, serde
 
-MAX_ANSWER_BYTES = 4_000_000  # of the longest prompt, with each of its characters escaped, and its fields
-MAX_PROMPT_AGE_SECONDS = 60.0  # how long a prompt is taken to be the newest, and an answer that failed to fail again
+# The size of the longest prompt with all characters escaped, and its fields.
+MAX_ANSWER_BYTES = 4_000_000
+# Until then, a prompt counts as the newest, and a failed request is not repeated.
+MAX_PROMPT_AGE_SECONDS = 60.0
 MAX_REQUEST_SECONDS = 3
 NO_LABELS = TraceLabels()
 _ONE_TRY: RequestOptions = {"timeout_in_seconds": MAX_REQUEST_SECONDS, "max_retries": 0}
@@ -60,7 +62,7 @@ _FAILURE_TEXT = "Langfuse does not take or give what it should (%s). Only traces
 class LangfuseTracer(OpenTelemetryTracer):
     """A tracer for Langfuse, and for a collector if there is one (see the protocol).
 
-    Its thread exchanges prompts and scores with the server, in order. A call that hangs never delays the exit.
+    Its thread exchanges prompts and scores with the server, in order. A hanging call never delays the exit.
     """
 
     def __init__(
@@ -87,13 +89,14 @@ class LangfuseTracer(OpenTelemetryTracer):
         self._worker = BackgroundWorker("langfuse", self._warning)
         self._prompts: dict[str, Prompt] = {}
         self._project = ""
-        self._requested_at: dict[str, float] = {}  # the time of the last request for each prompt
+        # The time of the last request for each prompt.
+        self._requested_at: dict[str, float] = {}
         self.link_run("")
         self.find_prompt(SYSTEM_PROMPT_NAME, "")
 
     def _open_client(self, secret_key: SecretStr) -> Langfuse:
-        """Return the client, the only one of its key in the process: an earlier one would send to an earlier provider."""
-        # By key. The client has no public way to begin anew with a key, or to end without waiting.
+        """Return the only client of its key in the process. An earlier client would send to an earlier provider."""
+        # The keys are public keys. The client has no public way to restart with a key, or to end without waiting.
         resources = LangfuseResourceManager._instances
         resources.pop(self._public_key, None)
         client = Langfuse(
@@ -109,7 +112,7 @@ class LangfuseTracer(OpenTelemetryTracer):
             span_exporter=_make_exporter(self._host, self._public_key, secret_key, self._warning),
             flush_interval=1.0,
         )
-        # Its own messages hold addresses and answers. Its own end at the exit would wait for the server.
+        # The client's log messages hold addresses and answers. Its own end at the exit would wait for the server.
         logging.getLogger("langfuse").setLevel(logging.CRITICAL)
         atexit.unregister(resources[self._public_key].shutdown)
         return client
@@ -137,7 +140,7 @@ class LangfuseTracer(OpenTelemetryTracer):
         self._worker.join(self._closed_by)
 
     def _record(self, event: TraceEvent) -> None:
-        """Record an event in its trace, whose spans all have the names of the run from its beginning to its end."""
+        """Record an event in its trace. The run's names apply to all its spans from beginning to end."""
         if isinstance(event, RunBegun):
             is_named = event.title and not self._describer.mask
             self._traces.begin(event.run_id, event.thread_id, serde.sanitize_text(event.title) if is_named else "run")
@@ -175,7 +178,7 @@ class LangfuseTracer(OpenTelemetryTracer):
         return True
 
     def _fetch_prompt(self, name: str) -> None:
-        """Fetch the operator's text, which is trusted like the built-in one."""
+        """Fetch the operator's text, which is trusted like the built-in text."""
         try:
             prompt = self._client.get_prompt(
                 name,
@@ -196,16 +199,17 @@ class LangfuseTracer(OpenTelemetryTracer):
         self._project = quote(self._client.api.projects.get(request_options=_ONE_TRY).data[0].id, safe="")
 
     def _send_score(self, feedback: Feedback) -> None:
-        """Send one score a message, under an id of its own: a second opinion replaces the first.
+        """Send one score for each message, under the message's id, so that a second opinion replaces the first.
 
-        The client's own queue of scores would overtake the withdrawal of one.
+        The client's own queue of scores would overtake the withdrawal of a score.
         """
         trace, scores = derive_trace_id(feedback.run_id), self._client.api.scores
         score_id = f"{trace}-{feedback.message_id}"
         if feedback.is_good is None:
             scores.delete(score_id, request_options=_ONE_TRY)
             return
-        score: Any = {  # as the client sends it: its own type of a request leaves out the metadata's shape
+        # This is the client's own form. Its request type leaves out the metadata's shape.
+        score: Any = {
             "id": score_id,
             "traceId": trace,
             "name": "user-feedback",
@@ -219,7 +223,7 @@ class LangfuseTracer(OpenTelemetryTracer):
 
 
 class _TraceLabels(SpanProcessor):
-    """Gives every span, also of the client, the operator's labels, and the session and name of its trace."""
+    """Gives every span, even the client's, the operator's labels, and the session and name of its trace."""
 
     def __init__(self, labels: TraceLabels) -> None:
         attributes = {
@@ -229,7 +233,8 @@ class _TraceLabels(SpanProcessor):
             Attribute.TRACE_TAGS: labels.tags,
         }
         self._labels: Attributes = {key: value for key, value in attributes.items() if value}
-        self._names: dict[str, Attributes] = {}  # of the traces under way, by their ids
+        # The names of the open traces, by their ids.
+        self._names: dict[str, Attributes] = {}
 
     def begin(self, seed: str, thread_id: str, name: str) -> None:
         names = {Attribute.TRACE_SESSION_ID: thread_id, Attribute.TRACE_NAME: name}
@@ -251,7 +256,7 @@ def _make_http_client() -> httpx.Client:
 
 
 def _limit_answer(response: httpx.Response) -> None:
-    """Let an answer be read up to the limit: JSON of megabytes would halt every other thread while it is parsed."""
+    """Limit the read size of an answer. Parsing JSON of megabytes would halt all other threads."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise ValueError("a compressed answer was not asked for")
     assert isinstance(response.stream, httpx.SyncByteStream)
@@ -277,10 +282,11 @@ class _LimitedStream(httpx.SyncByteStream):
 
 
 def _make_exporter(host: str, public_key: str, secret_key: SecretStr, warning: WarnOnce) -> WarningExporter:
-    """Return an exporter that sends spans as the client's own one does, and follows no redirect."""
+    """Return an exporter that sends spans like the client's own exporter, but follows no redirect."""
     pair = f"{public_key}:{secret_key.get_secret_value()}"
     headers = {
         "Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}",
-        "x-langfuse-ingestion-version": "4",  # the server shows the spans at once, not after minutes
+        # With this version, the server shows the spans at once instead of after minutes.
+        "x-langfuse-ingestion-version": "4",
     }
     return WarningExporter(f"{host}/api/public/otel/v1/traces", headers, warning)

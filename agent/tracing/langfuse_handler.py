@@ -22,12 +22,12 @@ from agent.tracing.span_writer import make_step_context
 from checkpoints.values import serde
 from checkpoints.values.answer_spec import read_spec
 
-# The bytes of a file as text. Tried at the beginning of a word alone, so that no text is searched twice.
+# Finds the bytes of a file as text. A match begins only at the beginning of a word, so that no text is searched twice.
 _BYTES = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{400,}={0,2}")
 
 
 class CallHandler(CallbackHandler):
-    """The handler of one call: below its step of the run, or, of a follow-up, as a trace of its own."""
+    """The handler of one call. The call is below its step of the run, or a follow-up has its own trace."""
 
     def __init__(self, call: TracedCall, public_key: str, prices: Prices) -> None:
         own_trace: TraceContext = {"trace_id": derive_trace_id(name_trace(call))}
@@ -40,7 +40,7 @@ class CallHandler(CallbackHandler):
             super().on_chain_start(*given, **about)
 
     def on_chat_model_start(self, serialized: Any, messages: list[list[BaseMessage]], **about: Any) -> Any:
-        """Show the messages as a trace may, and link the operator's prompt that was used."""
+        """Show the messages in the form for traces, and link the operator's prompt."""
         prompt, shown = self._call.prompt, self._call.messages
         is_linked = prompt is not None and prompt.version is not None
         link = propagate_attributes(prompt={"name": prompt.name, "version": prompt.version}) if is_linked else nullcontext()  # type: ignore[union-attr]
@@ -84,7 +84,7 @@ class CallHandler(CallbackHandler):
 
 
 def name_trace(call: TracedCall) -> str:
-    """Return the seed of the trace that a call belongs to."""
+    """Return the seed of the call's trace."""
     return f"{call.follow_up}:{call.run_id}" if call.follow_up else call.run_id
 
 
@@ -102,7 +102,7 @@ def mask_data(*, data: Any, **_: Any) -> Any:
 
 
 def measure_data(*, data: Any, **_: Any) -> Any:
-    """Return the size of an input, output or metadata in place of its texts."""
+    """Return the size of an input, output or metadata instead of its texts."""
     if data is None or isinstance(data, bool):
         return data
     text = data if isinstance(data, str) else json.dumps(mask_data(data=data), ensure_ascii=False)
@@ -114,5 +114,5 @@ def _describe_calls(message: BaseMessage) -> dict[str, Any]:
 
 
 def _hide_words(error: BaseException) -> BaseException:
-    """Return an error with its kind alone: its words may hold a key, or a part of the conversation."""
+    """Return an error with only its kind, since its words may hold a key, or a part of the conversation."""
     return GraphBubbleUp() if isinstance(error, GraphBubbleUp) else RuntimeError(type(error).__name__)

@@ -1,4 +1,4 @@
-"""The tracer: runs, steps and requests as spans of OpenTelemetry, for a collector without any text of anybody."""
+"""The tracer: runs, steps and requests as spans of OpenTelemetry, for a collector without any person's text."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -31,16 +31,19 @@ from checkpoints.values.answer_spec import read_spec
 
 EXPORT_MILLISECONDS = 1_000
 MAX_CLOSE_SECONDS = 1.0
-MAX_NAME_CHARS = 100  # a model may invent a tool
-_NAME = "waymark.span"  # of the spans for a collector: their name there, since their own may hold a text
-_PLAIN = ("gen_ai.", "http.", "waymark.")  # of the attributes for a collector
+# A model may invent a tool.
+MAX_NAME_CHARS = 100
+# Spans with this attribute go to a collector, under its value as name, since their own names may hold a text.
+_NAME = "waymark.span"
+# Only attributes with these prefixes go to a collector.
+_PLAIN = ("gen_ai.", "http.", "waymark.")
 _FAILURE_TEXT = "The collector of OpenTelemetry (OTLP_ENDPOINT) does not take what it should (%s). Only traces miss it."
 
 
 class OpenTelemetryTracer(NoTracing):
-    """A tracer with a provider of its own, for the collector at an address if there is one (see the protocol).
+    """A tracer with its own provider, for the collector at an address if there is one (see the protocol).
 
-    The threads of its processors send, and never delay a turn or the exit.
+    The threads of its processors send the spans, and never delay a turn or the exit.
     """
 
     is_on = True
@@ -72,7 +75,7 @@ class OpenTelemetryTracer(NoTracing):
             thread.join(max(0.0, self._closed_by - time.monotonic()))
 
     def _describe(self, event: TraceEvent) -> Attributes:
-        """Return the attributes that only another service than a collector receives."""
+        """Return attributes for other services than a collector."""
         return {}
 
     def _record(self, event: TraceEvent) -> None:
@@ -95,13 +98,14 @@ class OpenTelemetryTracer(NoTracing):
                 step = _make_step(event, self._name_agent(event), event.call_id, event.work_id)
                 self._add_step(step, {**about, **self._describe(event)})
             case TimeTravelEvent():
-                if (run := self._runs.get(event.run_id)) is not None:  # not after its end, by work that was let go of
+                # Abandoned work may report a move after the run's end.
+                if (run := self._runs.get(event.run_id)) is not None:
                     run.add_event(str(event.kind), {"waymark.messages.removed": event.removed_count}, event.timestamp_ns)
             case ModelAnswered() | Judged() | TitleAsked() | RequestServed() if self._has_collector:
                 self._record_plainly(event)
 
     def _record_plainly(self, event: ModelAnswered | Judged | TitleAsked | RequestServed) -> None:
-        """Record what another service hears of in another way, or not at all."""
+        """Record what another service receives in another way, or not at all."""
         match event:
             case ModelAnswered():
                 self._add_step(
@@ -137,7 +141,7 @@ class OpenTelemetryTracer(NoTracing):
         self._add_step(Step(event.run_id, name, event.began_ns, event.ended_ns, event.work_id, call_id, is_failed), about)
 
     def _add_follow_up(self, name: str, thread_id: str, call: ModelAnswered) -> None:
-        """Record a call after a run as a trace of its own."""
+        """Record a call after a run as its own trace."""
         about: Attributes = {_NAME: name, "gen_ai.conversation.id": thread_id, "waymark.run.id": call.run_id}
         about = {**about, **_describe_answer(call)}
         span = self._writer.start_root(f"{name}:{call.run_id}", name, call.began_ns, about)
@@ -156,12 +160,13 @@ class OpenTelemetryTracer(NoTracing):
         span.end(event.ended_ns)
 
     def _add_step(self, step: Step, about: Attributes, kind: SpanKind = SpanKind.INTERNAL) -> None:
-        if step.run_id in self._runs:  # as above
+        # Abandoned work may report a step after the run's end.
+        if step.run_id in self._runs:
             self._writer.add_step(step, about, kind)
 
 
 class _PlainExporter(WarningExporter):
-    """Exports the spans that are named for a collector, and of them only names, numbers and ids."""
+    """Exports the spans with a name for a collector, reduced to names, numbers and ids."""
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         plain = [_make_plain(span) for span in spans if _NAME in (span.attributes or {})]

@@ -1,4 +1,4 @@
-"""The protocol of a tracer. Its methods return at once and never fail; this file knows no tracing service."""
+"""The protocol of a tracer. Its methods return at once and never fail. This module knows no tracing service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 class Tracer(Protocol):
-    """A receiver of trace events. Every method returns at once, even if the service hangs; `close` within a second."""
+    """A receiver of trace events. Every method returns at once, even if the service hangs; `close` returns within a
+    second.
+    """
 
     @property
     def is_on(self) -> bool: ...
@@ -24,18 +26,18 @@ class Tracer(Protocol):
         ...
 
     def find_prompt(self, name: str, builtin: str) -> Prompt:
-        """Return the operator's text if it is known by now, else the built-in text."""
+        """Return the operator's text if it is already known, else the built-in text."""
         ...
 
     def link_run(self, run_id: str) -> str:
-        """Return the address of the run's trace for people; empty while it is unknown."""
+        """Return the address of the run's trace for people, or an empty text while it is unknown."""
         ...
 
     def close(self) -> None: ...
 
 
 class NoTracing:
-    """A tracer that drops every event, and the base of those that do not."""
+    """A tracer that drops every event. Other tracers inherit from it."""
 
     is_on = False
 

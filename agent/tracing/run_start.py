@@ -8,7 +8,7 @@ from checkpoints import Message, Operation, OperationKind, Run, Store, Thread
 
 
 def build_start_event(store: Store, run: Run, path: Sequence[Message], *, is_asked: bool) -> RunBegun:
-    """Return the first event. `is_asked`: the run began with the path's last message, which is the user's."""
+    """Return the first event. `is_asked` says that the run began with the path's last message, the user's."""
     question = next((each for each in reversed(path) if each.type == "human" and not each.damaged), None)
     before = path[:-1] if is_asked else path
     text = question.langchain.text if question else ""

@@ -1,4 +1,4 @@
-"""The trace of one run. Its nodes report each step here, and a tracer receives the step when it has ended."""
+"""The trace of one run. The run's nodes report each step here, and a tracer receives the step when it has ended."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _PendingRequest:
-    """A call of the model that has not ended yet."""
-
     model: str
     messages: Sequence[AnyMessage]
     began_ns: int
@@ -71,21 +69,23 @@ class RunTrace:
         self._prompt = prompt
         self._start_event = start_event
         self._pending_request: _PendingRequest | None = None
-        self._running_tools: dict[str, tuple[ToolCall, int]] = {}  # with their start times, by call id
+        # Calls and their start times, by call id.
+        self._running_tools: dict[str, tuple[ToolCall, int]] = {}
         self._answer = ""
         self._agent = agent
-        self._work = work  # None for the main agent
+        # None for the main agent.
+        self._work = work
         self._has_ended = False
-        self._agent_traces: list[RunTrace] = []  # of sub-agents
+        self._agent_traces: list[RunTrace] = []
 
     @property
     def _work_id(self) -> str:
         return self._work.id if self._work is not None else ""
 
     def for_agent(self, agent: str, system_text: str, call_id: str = "", title: str = "") -> RunTrace:
-        """Return a trace for a sub-agent or a branch; several work at the same time.
+        """Return a trace for a sub-agent or a branch. Several work at the same time.
 
-        With the id of the call that began the work, the steps lie below that call.
+        `call_id` is the call that began the work. The steps then lie below that call.
         """
         work = _AgentWork(uuid.uuid4().hex, call_id, title, time_ns()) if call_id else None
         prompt = Prompt(SYSTEM_PROMPT_NAME, system_text)
@@ -100,13 +100,13 @@ class RunTrace:
         self._pending_request = _PendingRequest(model, messages, time_ns())
 
     def follow_model(self, model: Runnable[Any, Any], spec: str) -> Runnable[Any, Any]:
-        """Return the model with the handlers of the tracer for the request that is pending."""
+        """Return the model with the tracer's handlers for the pending request."""
         messages = self._pending_request.messages if self._pending_request is not None else None
         call = TracedCall(self._run_id, spec, messages, self._prompt, self._agent, self._work_id)
         return follow_model(model, self._tracer, call)
 
     def build_graph_config(self) -> RunnableConfig:
-        """Return the config, with the handlers of the tracer, of a graph that answers in place of the built-in agent."""
+        """Return the config of a graph that answers in place of the built-in agent, with the tracer's handlers."""
         handlers = _list_handlers(self._tracer, TracedCall(self._run_id))
         return {"callbacks": [*handlers]} if handlers else {}
 
@@ -141,7 +141,7 @@ class RunTrace:
             self._record_call(running[0], result, running[1])
 
     def on_refusal(self, call: ToolCall | InvalidToolCall, result: ToolMessage) -> None:
-        """Record a call that was not carried out."""
+        """Record a call that was not run."""
         self._record_call(call, result, time_ns())
 
     def _record_call(self, call: ToolCall | InvalidToolCall, result: ToolMessage | None, began_ns: int) -> None:
@@ -171,7 +171,7 @@ class RunTrace:
             self._record(operation)
 
     def on_end(self, state: RunState, error: str | None) -> None:
-        """Record the end of the run. It cut off every unfinished step, and nothing is recorded after it."""
+        """Record the end of the run, which cuts off all unfinished steps. Nothing is recorded afterwards."""
         if state is RunState.WAITING:
             self._record_waiting()
         self.cut_off(error)
@@ -197,7 +197,7 @@ class RunTrace:
         self.on_agent_end(error or STOPPED_TEXT)
 
     def _record_waiting(self) -> None:
-        """Record the calls that a person's decision keeps waiting, with the sub-agents at work on them."""
+        """Record the calls that wait for a person's decision, and the sub-agents that work on them."""
         for other in self._agent_traces:
             other._record_waiting()
         for call, began_ns in self._running_tools.values():
@@ -215,7 +215,7 @@ def record_safely(tracer: Tracer, event: TraceEvent) -> None:
 
 
 def follow_model(model: Runnable[Any, Any], tracer: Tracer, call: TracedCall) -> Runnable[Any, Any]:
-    """Return a model with the handlers of a tracer for one call; the model itself without any."""
+    """Return a model with a tracer's handlers for one call, or the model itself if there are none."""
     if not (handlers := _list_handlers(tracer, call)):
         return model
     return model.with_config(callbacks=handlers, run_name=call.follow_up or "answer", metadata={"agent": call.agent})

@@ -1,4 +1,4 @@
-"""Sending to a tracing service beside the runs: one job after the other, and one warning where the service fails."""
+"""Sends to a tracing service beside the runs: one job after the other, and one warning if the service fails."""
 
 import logging
 import time
@@ -14,17 +14,18 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 
 MAX_EXPORT_SECONDS = 5.0
 _log = logging.getLogger(__name__)
-# The exporter's own messages would fill the log with addresses and answers; `WarnOnce` writes one line.
+# The exporter's own messages would fill the log with addresses and answers. `WarnOnce` writes one line.
 logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
 
 
 class WarnOnce:
-    """Log once that a service fails, with the kind of the failure: its answer may hold any text."""
+    """Logs once that a service fails, with only the kind of the failure, since its answer may hold any text."""
 
     def __init__(self, text: str) -> None:
-        """`text` has a place for the kind."""
+        """Make a logger. `text` has a place for the kind."""
         self._text = text
-        self._first = Lock()  # several threads may fail in the same moment
+        # Several threads may fail in the same moment.
+        self._first = Lock()
 
     def warn(self, kind: str) -> None:
         if self._first.acquire(blocking=False):
@@ -44,11 +45,11 @@ class BackgroundWorker:
         self._work.put(work)
 
     def finish(self) -> None:
-        """Add a job after the waiting ones."""
+        """Add a last job, which ends the thread after the waiting jobs."""
         self._work.put(None)
 
     def join(self, until: float) -> bool:
-        """Wait until the thread has ended, or until this monotonic time."""
+        """Wait until the thread has ended, or until this monotonic time. Return whether it has ended."""
         self._thread.join(max(0.0, until - time.monotonic()))
         return not self._thread.is_alive()
 
@@ -61,7 +62,7 @@ class BackgroundWorker:
 
 
 def _refuse_redirect(response: requests.Response, *_: object, **__: object) -> None:
-    """Fail at a redirect: it is not followed, and the exporter would count it as taken."""
+    """Fail at a redirect. It is not followed, but the exporter would count it as success."""
     if 300 <= response.status_code < 400:
         raise requests.TooManyRedirects
 

@@ -1,4 +1,4 @@
-"""The ids of traces and spans: derived from runs and steps, so that nothing has to be stored to find them."""
+"""The ids of traces and spans. They are derived from runs and steps, so that nothing has to be stored to find them."""
 
 from hashlib import sha256
 from threading import local
@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
 
 def derive_trace_id(seed: str) -> str:
-    """Return the id of a run's trace; it is derived, so nothing has to be stored to find the trace.
+    """Return the id of a run's trace, derived from the seed.
 
     Langfuse's own clients derive it in the same way.
     """
@@ -15,15 +15,15 @@ def derive_trace_id(seed: str) -> str:
 
 
 def derive_span_id(run_id: str, step_id: str) -> int:
-    """Return the id of a step's span, of the run's with an empty step.
+    """Return the id of a step's span, or of the run's span for an empty step.
 
-    It is derived, so the steps below it can name it before it has ended.
+    Steps below it can name the derived id before it has ended.
     """
     return int.from_bytes(sha256(f"{run_id}:{step_id}".encode()).digest()[:8]) or 1
 
 
 class SeededIds(RandomIdGenerator):
-    """A generator of ids that gives the next span of the thread chosen ids."""
+    """Generates ids, and gives the thread's next span the chosen ids."""
 
     def __init__(self) -> None:
         self._chosen = local()

@@ -1,4 +1,4 @@
-"""Writes spans of OpenTelemetry with the ids that a run's events determine.
+"""Writes spans of OpenTelemetry with ids that a run's events determine.
 
 It uses no global provider, no instrumentation and no context of another tracer.
 """
@@ -39,21 +39,22 @@ class Step:
     name: str
     began_ns: int
     ended_ns: int
-    within: str  # the id of the step that it is a part of; empty for the run
+    # The id of the enclosing step, empty for the run.
+    within: str
     id: str = ""
     is_failed: bool = False
 
 
 def make_step_context(run_id: str, step_id: str) -> Context:
-    """Return the context of what is below a step, or below its run. The step's span is made later, when it has ended."""
+    """Return the context for spans below a step, or below its run. The step's own span is made when the step ends."""
     trace_id = derive_trace_id(run_id)
     place = SpanContext(int(trace_id, 16), derive_span_id(run_id, step_id), is_remote=False, trace_flags=TraceFlags(1))
-    # Without the baggage, Langfuse's client would take what is below a span that it has not seen for a root.
+    # Without the baggage, Langfuse's client would take spans below an unknown span for roots.
     return set_baggage("langfuse_trace_id", trace_id, set_span_in_context(NonRecordingSpan(place), Context()))
 
 
 class _Provider(TracerProvider):
-    """A provider that knows its processors: its own end waits for one after the other."""
+    """A provider that knows its processors, since its own shutdown waits for one after the other."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -65,14 +66,15 @@ class _Provider(TracerProvider):
 
 
 class SpanWriter:
-    """The spans of Waymark itself, for every processor of its provider."""
+    """Writes Waymark's own spans to every processor of its provider."""
 
     def __init__(self) -> None:
         self._ids = SeededIds()
         self.provider = _Provider(
             sampler=ALWAYS_ON,
             resource=Resource({"service.name": "waymark"}),
-            shutdown_on_exit=False,  # it would wait half a minute for a server that hangs
+            # The shutdown would wait half a minute for a hanging server.
+            shutdown_on_exit=False,
             id_generator=self._ids,
         )
         self._tracer = self.provider.get_tracer("waymark")
@@ -85,7 +87,7 @@ class SpanWriter:
         return self._tracer.start_span(name, Context(), kind, attributes, start_time=began_ns)
 
     def add_step(self, step: Step, attributes: Attributes, kind: SpanKind = SpanKind.INTERNAL) -> None:
-        """Add a step below the one that it is within, or below its run."""
+        """Add a step below its enclosing step, or below its run."""
         context = make_step_context(step.run_id, step.within)
         self._ids.choose(span=derive_span_id(step.run_id, step.id) if step.id else 0)
         span = self._tracer.start_span(step.name, context, kind, attributes, start_time=step.began_ns)
