@@ -1,4 +1,4 @@
-"""The agents beside the main one: their instructions, their tools, and their descriptions for other agents."""
+"""The agents beside the main agent: their instructions, their tools, and their descriptions for other agents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A sub-agent. It has those of the named tools that are enabled. Without a `model` it uses the conversation's."""
+    """A sub-agent. It has the named tools that are enabled. Without a `model`, it uses the conversation's model."""
 
     name: str
     instructions: str

@@ -1,7 +1,7 @@
 """Delegation: `ask_agent` puts a question to a sub-agent, which works on it in the same run and answers.
 
 All messages of a sub-agent are on the one path, under its name. They are its memory, as its own moves left it (see
-`context.subagent_memory`), so nothing is kept beside the path. A question on the path is not asked again: its agent
+`context.subagent_memory`), so nothing is stored beside the path. A question on the path is not asked again: its agent
 continues after a person's decision, after a crash, and after a move into the middle of its work.
 """
 
@@ -32,7 +32,8 @@ from agent.tools.decisions import AwaitingDecision, find_unanswered_calls
 from agent.tools.names import ASK_AGENT, MOVE_NAMES
 from checkpoints import MAIN, Message, MessageStatus, Store, pluralize
 
-_FIRST_READ_MESSAGES = 8  # messages: more than a turn without tools has
+# More messages than in a turn without tools.
+_FIRST_READ_MESSAGES = 8
 _ANSWER_TEXT = "Answer with what you have."
 _KEPT_WORK_TEXT = "It remembers its work: ask it to go on, or go on without it."
 _EMPTY_ANSWER_TEXT = "(The agent had nothing to say.)"
@@ -40,7 +41,7 @@ _EMPTY_ANSWER_TEXT = "(The agent had nothing to say.)"
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A call on the path that has no result yet. `question` is its message to a sub-agent, once that is on the path."""
+    """A call on the path without a result. `question` is its message to a sub-agent, once that is on the path."""
 
     agent: str
     call: ToolCall
@@ -52,7 +53,7 @@ class OpenCall:
 
 
 def load_last_turn(store: Store, thread_id: str) -> list[Message]:
-    """Load the path from the user's last message on. Every call that may still be open is in it."""
+    """Load the path from the user's last message on. It contains every call that may still be open."""
     count = _FIRST_READ_MESSAGES
     while True:
         path = store.list_messages(thread_id, last=count)
@@ -63,7 +64,7 @@ def load_last_turn(store: Store, thread_id: str) -> list[Message]:
 
 
 def find_open_calls(path: Sequence[Message], agent: str = MAIN) -> list[OpenCall]:
-    """Find the open calls of an agent, and those of the sub-agents that it called, innermost first."""
+    """Find the open calls of an agent and of the sub-agents that it called, innermost first."""
     finished = [message for message in path if message.status is MessageStatus.DONE and not message.damaged]
     memory = [message.langchain for message in finished if message.agent == agent]
     found: list[OpenCall] = []
@@ -76,7 +77,7 @@ def find_open_calls(path: Sequence[Message], agent: str = MAIN) -> list[OpenCall
 
 
 def find_undecided_calls(open_calls: Iterable[OpenCall]) -> list[OpenCall]:
-    """Find the open calls that wait for a person: neither for a sub-agent, nor for their turn to call it, nor for a move."""
+    """Find the open calls that wait for a person, rather than for a sub-agent, for their turn, or for a move."""
     open_calls = list(open_calls)
     at_work = {each.question.agent for each in open_calls if each.question is not None}
     return [
@@ -87,9 +88,9 @@ def find_undecided_calls(open_calls: Iterable[OpenCall]) -> list[OpenCall]:
 
 
 def _skip_calls_behind_moves(open_calls: Iterable[OpenCall]) -> Iterator[OpenCall]:
-    """Skip the calls after an agent's first open move, and the move itself while an earlier call waits for a sub-agent.
+    """Skip the calls after an agent's first open move, and the move while an earlier call waits for a sub-agent.
 
-    They wait for the move: it may remove their answer from the path, and they run if it is denied.
+    The later calls wait for the move, which may remove their answer. They run if the move is denied.
     """
     at_work, moving = set[str](), set[str]()
     for each in open_calls:
@@ -113,7 +114,7 @@ def _find_question(path: Sequence[Message], call: CallKey) -> Message | None:
 
 
 def find_answer(question: Message, path: Iterable[Message]) -> str | None:
-    """Find the final answer of its agent to a question on a path; None while there is none."""
+    """Find the final answer of its agent to a question on a path, or None while there is none."""
     since = [message for message in path if message.depth > question.depth and message.agent == question.agent]
     end = next((index for index, message in enumerate(since) if message.type == "human"), len(since))
     last = since[end - 1] if end else None
@@ -124,22 +125,24 @@ def find_answer(question: Message, path: Iterable[Message]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SubAgents:
-    """The sub-agents of a run, and the parts that they use."""
+    """The sub-agents of a run, and their parts."""
 
     agents: Agents
     thread_id: str
     store: Store
     catalog: ModelCatalog
-    default_model: ChosenModel  # the conversation's, for agents without a model of their own
+    # The conversation's model, for agents without their own.
+    default_model: ChosenModel
     graph: AgentGraph
     limits: Limits
-    describe_failure: Callable[[BaseException, str], HelperFailure]  # given the failed part of the run
+    # The text argument is the failed part of the run.
+    describe_failure: Callable[[BaseException, str], HelperFailure]
 
     def choose_model(self, agent: Agent) -> ChosenModel:
         return self.default_model if agent.model is None else ChosenModel(agent.model, self.catalog.load_model(agent.model))
 
     def compose_instructions(self, agent: Agent, *, moves: bool) -> str:
-        """Compose the instructions of an agent. `moves`: it may move within its memory."""
+        """Compose the instructions of an agent. `moves` says whether it may move within its memory."""
         others = [each for each in self.agents.values() if each is not agent]
         prompt = AGENT_PROMPT.format(name=agent.name, instructions=agent.instructions)
         general = f"{prompt}\n\n{MEMORY_MOVES_TEXT}" if moves else prompt
@@ -148,35 +151,36 @@ class SubAgents:
     def load_memory(self, agent: Agent, model: ChosenModel, *, moves: bool) -> list[Message]:
         """Load the end of an agent's memory that fits its model's window. Blocks.
 
-        For an agent that moves, the memory is read from its beginning: each message has its position there.
+        An agent that moves needs the memory from its beginning, since positions count from there.
         """
-        with suppress(MoveRefused):  # too large to be numbered: each of its moves is refused as well
+        # A memory that is too large for numbers refuses each move as well.
+        with suppress(MoveRefused):
             if moves:
                 return load_memory(self.store, self.thread_id, agent.name)[-self.limits.max_messages :]
         window = find_window(model.chat, self.limits.max_window_tokens)
         return read_recent_messages(self.store, self.thread_id, window.tokens, self.limits.max_messages, agent.name)
 
     def find_answer(self, question: Message) -> str | None:
-        """Find the final answer to a question; None while there is none. Blocks."""
+        """Find the final answer to a question, or None while there is none. Blocks."""
         later_count = self.store.count_messages(self.thread_id) - question.depth
         return find_answer(question, self.store.list_messages(self.thread_id, last=later_count))
 
     async def run_agent(self, messages: list[AnyMessage], context: RunContext) -> str:
-        """Run an agent until it has answered."""
         state = await self.graph.ainvoke({"messages": messages}, build_config(self.limits), context=context)
         return str(state["messages"][-1].text)
 
 
 class RunDelegator:
-    """The delegations of one run. A sub-agent answers one question at a time; further questions wait their turn."""
+    """The delegations of one run. A sub-agent answers one question at a time, and further questions wait."""
 
     def __init__(self, sub_agents: SubAgents, open_calls: Sequence[OpenCall]) -> None:
-        """`open_calls`: their agents continue with them before they get other questions."""
+        """Make the delegations. The agents in `open_calls` continue with these before they get other questions."""
         self._sub_agents = sub_agents
         self._open_questions = {each.key: each.question for each in open_calls if each.question is not None}
         self._at_work = {question.agent: key for key, question in self._open_questions.items()}
-        self._waiting_agents: set[str] = set()  # agents that cannot go on before a person has decided
-        self._asked_agents: defaultdict[str, list[str]] = defaultdict(list)  # the sub-agents that each agent waits for now
+        # Agents that cannot continue before a person has decided, and the sub-agents for which each agent now waits.
+        self._waiting_agents: set[str] = set()
+        self._asked_agents: defaultdict[str, list[str]] = defaultdict(list)
         self._turn_changed = asyncio.Condition()
 
     def is_in_progress(self, agent: str, call: ToolCall) -> bool:
@@ -185,7 +189,7 @@ class RunDelegator:
     async def ask(self, call: ToolCall, context: RunContext) -> ToolOutcome:
         """Return the answer to a call of `ask_agent`, or a sentence for the calling agent's model.
 
-        Raises `AwaitingDecision` when the sub-agent cannot go on before a person has decided.
+        Raises `AwaitingDecision` if the sub-agent cannot continue before a person has decided.
         """
         question = self._open_questions.get(CallKey(context.agent, call["id"] or ""))
         name = question.agent if question else str(call["args"].get("agent", "")).strip()
@@ -209,16 +213,17 @@ class RunDelegator:
             self._asked_agents[context.agent].remove(name)
 
     def _waits_for(self, name: str, caller: str) -> bool:
-        """Return whether an agent waits for the calling one, directly or through others: that would be a cycle."""
+        """Return whether an agent waits for the caller, directly or through others. That would be a cycle."""
         return name == caller or any(self._waits_for(each, caller) for each in self._asked_agents[name])
 
     async def _answer_question(
         self, agent: Agent, call: ToolCall, question: Message | str, context: RunContext
     ) -> ToolOutcome:
-        """Return the sub-agent's answer, or a sentence with the reason for none. The calling agent goes on."""
+        """Return the sub-agent's answer, or the reason why there is none. The calling agent continues."""
         key = CallKey(context.agent, call["id"] or "")
         await self._await_turn(agent.name, key)
-        sub_context = self._build_context(agent, key, context)  # only now: the wait does not count as the agent's time
+        # The context starts the agent's time, which excludes the wait.
+        sub_context = self._build_context(agent, key, context)
         try:
             answer = await self._work_on_question(agent, key, question, sub_context)
             sub_context.trace.on_agent_end()
@@ -240,7 +245,6 @@ class RunDelegator:
             await self._notify_waiters()
 
     def _build_context(self, agent: Agent, key: CallKey, context: RunContext) -> RunContext:
-        """Build the context of a sub-agent from that of the calling agent."""
         instructions = self._sub_agents.compose_instructions(agent, moves=_can_move(agent, context))
         return replace(
             context,
@@ -255,7 +259,7 @@ class RunDelegator:
         )
 
     async def _await_turn(self, name: str, key: CallKey) -> None:
-        """Wait until the sub-agent is free. Raises `AwaitingDecision` when a person must decide before that."""
+        """Wait until the sub-agent is free. Raises `AwaitingDecision` if a person must decide before that."""
         async with self._turn_changed:
             await self._turn_changed.wait_for(lambda: self._at_work.get(name, key) == key or name in self._waiting_agents)
             if self._at_work.setdefault(name, key) != key:
@@ -274,17 +278,18 @@ class RunDelegator:
         while True:
             try:
                 return await self._continue_work(agent, replace(sub_context, model=model)) or _EMPTY_ANSWER_TEXT
-            except PathChanged:  # its memory is another one now
+            except PathChanged:
                 continue
 
     async def _continue_work(self, agent: Agent, sub_context: RunContext) -> str:
-        """Return an agent's answer, given its memory now. Raises `PathChanged` after a move in it."""
+        """Return an agent's answer from its current memory. Raises `PathChanged` after a move in it."""
         recorder, model, moves = sub_context.recorder, sub_context.model, _can_move(agent, sub_context)
         assert model is not None
         memory = await recorder.run_blocking(partial(self._sub_agents.load_memory, agent, model, moves=moves))
         system = self._sub_agents.compose_instructions(agent, moves=moves)
         messages = await recorder.run_blocking(partial(build_request, system, memory, resume=True))
-        if moves:  # the next message follows the last one of the memory
+        # The next message follows the memory's last message.
+        if moves:
             sub_context = replace(sub_context, recorder=recorder.for_agent(agent.name, memory[-1].depth + 1))
         return await self._sub_agents.run_agent(messages, sub_context)
 

@@ -1,4 +1,4 @@
-"""The failure of a sub-agent or of a branch, for the agent that waits for it and for people."""
+"""The failure of a sub-agent or of a branch, for the waiting agent and for people."""
 
 from dataclasses import dataclass
 
@@ -11,5 +11,4 @@ class HelperFailure:
     provider_words: str | None = None
 
     def describe(self) -> str:
-        """Return the sentence with the provider's words."""
         return f"{self.sentence} The provider's words: “{self.provider_words}”" if self.provider_words else self.sentence

@@ -1,7 +1,7 @@
 """Forks of the agent: each prompt of a `fork` becomes a real branch, and the agent works on all of them side by side.
 
-The branches begin before the answer that calls `fork`, so that its call is on none of their paths. They are made in one
-transaction with their prompts. The messages on them belong to the run, and are undone with it.
+The branches begin before the answer that calls `fork`, so that no branch contains the call. They are made in one
+transaction with their prompts. Their messages belong to the run, and are undone with it.
 """
 
 import asyncio
@@ -28,11 +28,12 @@ from checkpoints.values.errors import TooManyAlternativesError
 from checkpoints.values.reasoning import Reasoning
 from checkpoints.values.text import shorten_for_model, shorten_line
 
-MAX_PROMPTS = 10  # prompts
+MAX_PROMPTS = 10
 MAX_BRANCHES_PER_RUN = 20
-MAX_PARALLEL_BRANCHES = 4  # branches in progress at once
-MAX_PROMPT_CHARS = 20_000  # characters
-MAX_BRANCH_ANSWER_CHARS = 8_000  # characters of a branch's answer in the result
+MAX_PARALLEL_BRANCHES = 4
+MAX_PROMPT_CHARS = 20_000
+# Limits a branch's answer in the result.
+MAX_BRANCH_ANSWER_CHARS = 8_000
 MAX_BRANCH_NAME_CHARS = 60
 _EMPTY_BRANCH_TEXT = "(Nothing was said.)"
 T = TypeVar("T")
@@ -40,15 +41,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunForkExplorer:
-    """Runs the forks of one run. `needs_approval`: a person decides about each fork first."""
+    """Runs the forks of one run. With `needs_approval`, a person decides about each fork first."""
 
     store: Store
     runs: Runs
     run: Run
     graph: AgentGraph
-    load_system_text: Callable[[], str]  # the instructions on a branch; blocks
-    describe_failure: Callable[[BaseException, str], HelperFailure]  # given the failed part of the run
-    publish_head: Callable[[int], None]  # publishes the thread's new version
+    # Returns the instructions on a branch. Blocks.
+    load_system_text: Callable[[], str]
+    # The text argument is the failed part of the run.
+    describe_failure: Callable[[BaseException, str], HelperFailure]
+    # Publishes the thread's new version.
+    publish_head: Callable[[int], None]
     needs_approval: bool
 
     async def explore(self, call: ToolCall, context: RunContext) -> ToolOutcome:
@@ -89,7 +93,8 @@ class RunForkExplorer:
 
     def _load_path(self, call: ToolCall, limits: Limits) -> list[Message]:
         """Load the agent's messages before the answer that calls `fork`."""
-        turn = load_last_turn(self.store, self.run.thread_id)  # sub-agents may have written much since the answer
+        # Sub-agents may have written much since the answer.
+        turn = load_last_turn(self.store, self.run.thread_id)
         answer = next(each for each in reversed(turn) if each.agent == MAIN and call["id"] in list_call_ids(each))
         if answer.parent_id is None:
             return []
@@ -99,7 +104,7 @@ class RunForkExplorer:
     async def _run_branch(
         self, branch_id: str, system: str, path: list[Message], context: RunContext, slots: asyncio.Semaphore
     ) -> dict[str, str]:
-        """Return the answer of one branch. Its failure is a result, and no reason to end the others."""
+        """Return the answer of one branch. Its failure is a result, and does not end the other branches."""
         async with slots:
             return await self._answer_on_branch(branch_id, system, path, context)
 
@@ -122,7 +127,7 @@ class RunForkExplorer:
         )
         try:
             async with asyncio.timeout(context.limits.branch.seconds) as deadline:
-                # Not on the event loop: of a long path a request takes half a second.
+                # Building the request of a long path takes half a second, so it runs outside the event loop.
                 messages = await recorder.run_blocking(partial(build_request, system, path))
                 state = await self.graph.ainvoke(
                     {"messages": messages}, build_config(context.limits), context=branch_context
@@ -145,15 +150,16 @@ class RunForkExplorer:
 
 @dataclass(frozen=True, slots=True)
 class BranchRecorder:
-    """The recorder of one branch. Its text is not shown while it is written: the page shows another branch."""
+    """Records one branch. Its text is not shown while it is written, since the page shows another branch."""
 
     runs: Runs
     run: Run
     branch_id: str
     recorder: Recorder
     publish_head: Callable[[int], None]
-    written: list[str] = field(default_factory=list)  # pieces of the answer in progress
-    thoughts: list[str] = field(default_factory=list)  # pieces of the reasoning before it
+    # Pieces of the uncommitted answer, and of the reasoning before it.
+    written: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
 
     def append_text(self, delta: str) -> None:
         self.written.append(delta)
@@ -177,14 +183,15 @@ class BranchRecorder:
 
     def _write(self, new: NewMessage) -> tuple[Message, int]:
         stored, version = self.runs.commit_message(self.run, new, branch_id=self.branch_id)
+        # Clear them here: the waiting task may be stopped meanwhile, and would write the text again.
         self.thoughts.clear()
-        self.written.clear()  # here: the task that waits for this may be stopped meanwhile, and would write it once more
+        self.written.clear()
         return stored, version
 
     async def cut_off(self) -> None:
-        """Commit the answer in progress as a partial message.
+        """Commit the uncommitted answer as a partial message.
 
-        Calls stay open: the branch is not read before a person goes there, and then each request closes them.
+        Calls stay open. The branch is read only after a person goes there, and then each request closes them.
         """
         text, kwargs = "".join(self.written), Reasoning("".join(self.thoughts)).to_kwargs()
         if text or kwargs:
@@ -197,7 +204,8 @@ class BranchRecorder:
         return self.recorder.unique_call_id(call_id)
 
     def for_agent(self, agent: str, memory_length: int | None = None) -> Recorder:
-        raise NotImplementedError  # there are no sub-agents on a branch
+        # There are no sub-agents on a branch.
+        raise NotImplementedError
 
 
 def _check_prompts(prompts: object) -> str | None:
