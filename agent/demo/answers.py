@@ -1,6 +1,6 @@
 """The demo model's answers: the choice for a conversation, and the texts and tool calls of each.
 
-Most list the messages on the path, because going back, branching and restoring change that list.
+Most answers list the messages on the path, because going back, branching and restoring change that list.
 """
 
 import re
@@ -28,14 +28,13 @@ from checkpoints.values.text import shorten_line
 
 MAX_DEMO_CALLS = 5
 MAX_REMEMBERED_MESSAGES = 8
-MAX_DEMO_QUOTE_CHARS = 60  # of a remembered message
+# Limits the quotation of a remembered message.
+MAX_DEMO_QUOTE_CHARS = 60
 MAX_QUOTED_RESULT_CHARS = 1500
 
 
 @dataclass(frozen=True)
 class DemoCall:
-    """One tool call that the demo makes."""
-
     name: str
     arguments: dict[str, Any]
 
@@ -56,7 +55,7 @@ def shorten_answer(answer: DemoAnswer) -> DemoAnswer:
 
 
 def choose_answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -> DemoAnswer:
-    """Return the answer. After tool results it is only text: a result never leads to another call."""
+    """Return the answer. After tool results it is only text, since a result never leads to another call."""
     if messages and isinstance(messages[-1], ToolMessage):
         return DemoAnswer(_report_results(messages))
     if len(messages) == 2 and not tool_names and (text := _answer_about_conversation(*messages)):
@@ -161,7 +160,7 @@ def _quote_lines(text: str) -> str:
 
 
 def _list_questions(user_texts: Sequence[str]) -> str:
-    """Return the list of the user's messages on the path; going back makes it shorter."""
+    """Return the list of the user's messages on the path. Going back makes it shorter."""
     if not user_texts:
         return ""
     first = max(len(user_texts) - MAX_REMEMBERED_MESSAGES, 0)

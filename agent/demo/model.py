@@ -1,6 +1,6 @@
-"""A deterministic model without a key and a network: it demonstrates Waymark, and its answers say so.
+"""A deterministic model without a key or a network. It demonstrates Waymark, and its answers say so.
 
-It streams them as a provider does: in words, and with the arguments of calls in pieces.
+It streams like a provider: in words, and with the arguments of calls in pieces.
 """
 
 import asyncio
@@ -22,7 +22,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agent.demo.answers import DemoAnswer, choose_answer, shorten_answer
 
-ARGUMENT_FRAGMENT_CHARS = 6  # so that arguments arrive in pieces as they do from a provider
+# Arguments arrive in pieces of this size, as from a provider.
+ARGUMENT_FRAGMENT_CHARS = 6
 
 
 class DemoChatModel(BaseChatModel):
@@ -30,7 +31,8 @@ class DemoChatModel(BaseChatModel):
 
     seconds_per_token: float = 0.02
     tool_names: frozenset[str] = frozenset()
-    is_brief: bool = False  # its answers are the first sentences of the other demo's
+    # The answers are the first sentences of the other demo's answers.
+    is_brief: bool = False
 
     @property
     def _llm_type(self) -> str:
@@ -102,7 +104,7 @@ class DemoChatModel(BaseChatModel):
 
 
 def _split_answer(answer: DemoAnswer, messages: Sequence[BaseMessage]) -> Iterator[AIMessageChunk]:
-    """Yield the answer as a provider streams it: words, then each call's name and its arguments in pieces, then the end."""
+    """Yield the answer in a provider's order: words, then each call's name and its arguments in pieces, then the end."""
     for word in re.findall(r"\s*\S+\s*", answer.text):
         yield AIMessageChunk(content=word)
     fingerprint = _hash_messages(messages)

@@ -1,4 +1,4 @@
-"""What the demo model reads in a text: questions to agents, attempts, and the lines that match a question."""
+"""The demo model's reading of a text: questions to agents, attempts, and lines that match a question."""
 
 import json
 import re
@@ -9,10 +9,12 @@ from checkpoints.values.text import shorten_line
 _ASKED = re.compile(r"\bask the (\w+)\b(.*?)(?=\band ask the\b|\n|\Z)", re.IGNORECASE)
 _JOINED = re.compile(r"\A(?:to|about|for|whether)\b")
 MAX_ATTEMPTS = 10
-MAX_ATTEMPT_CHARS = 300  # of an attempt's answer
+# Limits an attempt's answer.
+MAX_ATTEMPT_CHARS = 300
 _ATTEMPTS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
 MAX_MATCHING_LINES = 3
-MIN_MATCHING_WORDS = 3  # of the question that a line must hold
+# A line must hold this many words of the question.
+MIN_MATCHING_WORDS = 3
 _NOTE = re.compile(r"<time_travel_message>(.*?)</time_travel_message>", re.DOTALL)
 
 
@@ -23,7 +25,7 @@ def parse_questions(text: str) -> list[dict[str, str]]:
 
 
 def parse_attempts(text: str) -> list[str]:
-    """Return the prompts that a text such as "try two ways: tea; coffee" names."""
+    """Return the prompts in a text such as "try two ways: tea; coffee"."""
     match = _ATTEMPTS.search(text)
     return [prompt.strip(" .") for prompt in match[1].split(";") if prompt.strip(" .")][:MAX_ATTEMPTS] if match else []
 
@@ -32,7 +34,8 @@ def describe_attempts(result: str) -> str:
     """Return each attempt with the beginning of its result."""
     try:
         attempts = [(each["branch"], each.get("answer") or f"failed: {each['failed']}") for each in json.loads(result)]
-    except (ValueError, TypeError, KeyError, AttributeError):  # the user answered instead of the tool
+    # The user answered instead of the tool.
+    except (ValueError, TypeError, KeyError, AttributeError):
         return result
     lines = [
         f"{number}. **{name}**: {shorten_line(text, MAX_ATTEMPT_CHARS)}" for number, (name, text) in enumerate(attempts, 1)

@@ -18,12 +18,15 @@ _OPENING = re.compile(
 DEMO_VERDICT_REASON = "A tool was used. (The demo judges by nothing else.)"
 MAX_VERDICT_NAME_CHARS = 60
 DEMO_SUMMARY_LABEL = "(The demo's summary: first sentences, and those with numbers.)"
-SUMMARY_OPENING = "\n<summary>\n"  # in the note that replaces the summarised messages
-MAX_SENTENCE_CHARS = 160  # of a sentence
-MAX_NUMBER_SENTENCES = 2  # of one message
+# Begins a part of the note that replaces the summarised messages.
+SUMMARY_OPENING = "\n<summary>\n"
+MAX_SENTENCE_CHARS = 160
+# The limit for one message.
+MAX_NUMBER_SENTENCES = 2
 MAX_SUMMARY_LINES = 40
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]?")
-_HAS_CONTENT = re.compile(r"[^\W\d_]{2}|\d{2}")  # unlike the number of a list item
+# A list item's number alone is no content.
+_HAS_CONTENT = re.compile(r"[^\W\d_]{2}|\d{2}")
 _SPEAKERS = {"user": "You", "assistant": "Agent", "tool": "Tool"}
 
 
@@ -37,7 +40,7 @@ def write_demo_title(question: str) -> str:
 
 
 def write_demo_verdict(question: str) -> str | None:
-    """Return the verdict for a question of the judge as JSON; None for any other text."""
+    """Return the verdict for a question of the judge as JSON, or None for other texts."""
     conversation = CONVERSATION.extract(question)
     if conversation is None or question != CONVERSATION.wrap(conversation):
         return None
@@ -46,7 +49,8 @@ def write_demo_verdict(question: str) -> str | None:
         last_question = max((index for index, entry in enumerate(entries) if entry["role"] == "user"), default=0)
         used_tool = any(entry["role"] == "tool" for entry in entries[last_question:])
         name = " ".join(entries[last_question]["text"].split())[:MAX_VERDICT_NAME_CHARS]
-    except (ValueError, TypeError, KeyError, IndexError):  # the user typed the tag
+    # The user typed the tag.
+    except (ValueError, TypeError, KeyError, IndexError):
         return None
     if not used_tool:
         return json.dumps({"should_save": False, "reason": "No tool was used.", "suggested_name": ""})
@@ -54,7 +58,7 @@ def write_demo_verdict(question: str) -> str | None:
 
 
 def write_demo_summary(question: str) -> str:
-    """Return the summary for a question of the compaction; the summary of earlier portions stays in front."""
+    """Return the summary for a question of the compaction. The summary of earlier portions stays in front."""
     before = SUMMARY.extract(question)
     lines = json.loads(before).splitlines()[1:] if before else []
     entries: list[dict[str, Any]] = json.loads(CONVERSATION.extract(question) or "[]")

@@ -5,16 +5,19 @@ import re
 from agent.tools.calculator import KNOWN_NAMES, CalculatorError, parse_expression
 
 _FUNCTION = "|".join(sorted(KNOWN_NAMES, key=len, reverse=True))
-_ARITHMETIC = re.compile(rf"(?<!\w)(?:\b(?:{_FUNCTION})\b|[\d.,+\-−*/%^×÷() \t])+(?!\w)")  # none within ids such as 8f9-6c
+# Ids such as 8f9-6c contain no arithmetic.
+_ARITHMETIC = re.compile(rf"(?<!\w)(?:\b(?:{_FUNCTION})\b|[\d.,+\-−*/%^×÷() \t])+(?!\w)")
 _OPERATION = re.compile(r"(?:pi|[\d.)])\s*(?:\*\*|//|[+\-−*/%^×÷])\s*[-\d.(a-z]|[a-z0-9]\([^)]")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}")
-_RANGE = re.compile(r"\d+[-/]\d+")  # "3-4 people" and "24/7" are sums only in a question
+# "3-4 people" and "24/7" are sums only in a question.
+_RANGE = re.compile(r"\d+[-/]\d+")
 _QUESTION = re.compile(r"what|how|calc|comput|evaluat|=|\A\s*[-\d/]+\s*\Z", re.IGNORECASE)
-_MAX_ARITHMETIC_CHARS = 1000  # of one piece; a longer one is a table of figures
+# A longer piece is a table of figures.
+_MAX_ARITHMETIC_CHARS = 1000
 
 
 def find_sums(text: str) -> list[str]:
-    """Return the pieces of the text that are arithmetic; dates are not."""
+    """Return the pieces of the text that are arithmetic, without dates."""
     found: list[str] = []
     for match in _ARITHMETIC.finditer(_DATE.sub("date", text)):
         if len(match[0]) > _MAX_ARITHMETIC_CHARS:
