@@ -1,1 +1,1 @@
-"""The run: the model, its tools, and everything that happens between a user message and rest."""
+"""The run: the model, its tools, and everything between a user message and rest."""

@@ -8,5 +8,5 @@ import httpx
 
 @cache
 def load_certificates() -> ssl.SSLContext:
-    """Return the certificates, read once: reading takes 50 ms, on the event loop where a client is made for a request."""
+    """Return the cached certificates. Reading takes 50 ms, and would block the event loop for each new client."""
     return httpx.create_ssl_context()

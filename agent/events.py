@@ -10,12 +10,15 @@ from checkpoints import Candidate, Message, RunState
 class RunStarted:
     run_id: str
     version: int
-    message: Message | None  # the user's, when the run began with a message
-    candidates: Sequence[Candidate] = ()  # where several models answer
-    attempt: int = 0  # of the processes that drive the run one after the other; 0 where only one can
+    # The user's message, if the run began with it.
+    message: Message | None
+    # Set if several models answer.
+    candidates: Sequence[Candidate] = ()
+    # Counts the processes that drive the run one after the other. 0 if only one process can.
+    attempt: int = 0
 
     def find_end(self, candidate: Candidate) -> "RunFinished | None":
-        """Return the end of a candidate that is not written in this run; None for one that is."""
+        """Return the end of a candidate that this run does not write, or None if the run writes it."""
         if candidate.state is RunState.RUNNING:
             return None
         return RunFinished(self.run_id, candidate.state, self.version, candidate.error, candidate.error_details)
@@ -23,35 +26,35 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More of the answer that is being written; it is not committed yet."""
+    """More of the uncommitted answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TextBegun:
-    """The text of another message begins. `agent` is the subgraph that writes it; empty where the graph itself does."""
+    """The text of another message begins. `agent` is the subgraph that writes it, empty for the graph itself."""
 
     agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """More of the reasoning before the answer that is being written."""
+    """More of the reasoning before the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TextWithdrawn:
-    """All text of the answer so far was reasoning, which is complete here: a tag after it has shown that."""
+    """All text of the answer so far was reasoning, as a later tag has shown. `reasoning` has all of it."""
 
     reasoning: str
 
 
 @dataclass(frozen=True, slots=True)
 class MessageAdded:
-    """A finished message is on disk. The text of the deltas before it is in it."""
+    """A finished message is on disk. It contains the text of the earlier deltas."""
 
     message: Message
     version: int
@@ -64,7 +67,7 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class GraphProgress:
-    """The nodes of a user graph that are at work, and the newest lines that it has streamed. It replaces the one before."""
+    """The running nodes of a user graph, and its newest streamed lines. It replaces the previous progress."""
 
     nodes: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
@@ -72,7 +75,7 @@ class GraphProgress:
 
 @dataclass(frozen=True, slots=True)
 class WorkEnded:
-    """The work of a run has ended, and the database does not have its end yet. `error` is a sentence for people."""
+    """The work of a run has ended, but the database does not have its end yet. `error` is a sentence for people."""
 
     run_id: str
     state: RunState
@@ -81,12 +84,12 @@ class WorkEnded:
 
 @dataclass(frozen=True, slots=True)
 class AnswerBegun:
-    """A candidate is tried again: it has no text, no message and no end any more."""
+    """A candidate is tried again: its text, messages and end are gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """The run has ended. `error` is a sentence for people when it failed; `details` are the provider's words."""
+    """The run has ended. `error` is a sentence for people if it failed, and `details` are the provider's words."""
 
     run_id: str
     state: RunState
@@ -97,10 +100,11 @@ class RunFinished:
 
 @dataclass(frozen=True, slots=True)
 class RunQueued:
-    """The run waits for a process with room. Each process tells its own followers, again and again: the place changes."""
+    """The run waits for a process with room. Each process tells its own followers repeatedly, since the place changes."""
 
     run_id: str
-    before: int  # runs that begin before it
+    # Number of runs that begin earlier.
+    before: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +116,28 @@ class HeadMoved:
 
 @dataclass(frozen=True, slots=True)
 class MembersChanged:
-    """A person was let into the conversation, or out of it: who follows it asks again whether they may."""
+    """A person gained or lost access to the conversation. Followers check their access again."""
 
     version: int
-    person: str = ""  # empty where a process of an earlier version tells it
+    # Empty if a process of an earlier version sends the event.
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RerunEnded:
-    """The next question of a rerun was not asked: no change of the thread tells that."""
+    """The next question of a rerun was not asked. No change of the thread shows that."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftsFailed:
-    """The database is unavailable, so that no draft of the answer is written. `text` is a sentence for people."""
+    """The database is unavailable, so drafts of the answer are not written. `text` is a sentence for people."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class UpdatesDelayed:
-    """Events of other processes do not arrive for now. Followers subscribe again when they do."""
+    """Events of other processes are delayed. Followers subscribe again when they arrive."""
 
 
 # The events of an answer while it is written, and its end.
@@ -143,7 +148,8 @@ AnswerEvent = AnswerBegun | TextDelta | ReasoningDelta | TextWithdrawn | Message
 class CandidateProgress:
     """An event of one of several models that answer at once. `RunFinished` is then the end of its answer."""
 
-    number: int  # of the candidate
+    # The candidate's number.
+    number: int
     event: AnswerEvent
 
 

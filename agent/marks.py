@@ -1,6 +1,6 @@
-"""The marks of messages: entries of `additional_kwargs` as typed values, and the only code that knows their keys.
+"""The marks of messages: entries of `additional_kwargs` as typed values. Only this module knows their keys.
 
-A file may hold any value in the place of a mark. `of` reads strictly and returns None for every such value.
+A file may hold any value in the place of a mark. `of` reads strictly, and returns None for a missing or invalid mark.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ INPUTS_KEY = "graph_inputs"
 
 @dataclass(frozen=True, slots=True)
 class CallKey:
-    """A tool call on a path: the agent that makes it, and its id there. Two agents may use the same id."""
+    """A tool call on a path: the calling agent, and the call's id there. Two agents may use the same id."""
 
     agent: str
     call_id: str
@@ -34,21 +34,24 @@ class CallKey:
 class MoveMark:
     """The mark of a move's message: the note of a goto, or the new answer of a rewind.
 
-    In the memory of a sub-agent, the result of the call is that message (see context.subagent_memory).
+    In the memory of a sub-agent, the call's result is that message (see context.subagent_memory).
     """
 
     kind: MoveKind
-    position: int  # of the target
-    removed: int  # messages that left the path
-    sources: tuple[str, ...] = ()  # external sources that the agent had read
-    before: int = 0  # tokens of the removed messages, estimated
-    after: int = 0  # tokens of the new message, estimated
-    last: str | None = None  # id of the last removed message; None where the removed messages are not contiguous
-    head: str | None = None  # id of the head before the move; None as for `last`
+    # The position of the target, and the number of messages that left the path.
+    position: int
+    removed: int
+    # External sources that the agent had read.
+    sources: tuple[str, ...] = ()
+    # Estimated tokens of the removed messages, and of the new message.
+    before: int = 0
+    after: int = 0
+    # Ids of the last removed message, and of the head before the move. None if the removed messages are not contiguous.
+    last: str | None = None
+    head: str | None = None
 
     @classmethod
     def of(cls, message: Message | NewMessage) -> Self | None:
-        """Read the mark of a message; None without one."""
         if not (entry := _find_entry(message, MOVE_KEY)):
             return None
         with suppress(ValueError):
@@ -72,18 +75,18 @@ class MoveMark:
 
 @dataclass(frozen=True, slots=True)
 class SummaryMark:
-    """The mark of a summary's note."""
-
-    removed: int  # messages that the note replaces
-    before: int  # tokens of these messages, estimated
-    after: int  # tokens of the note, estimated
-    last: str | None = None  # id of the last replaced message
-    head: str | None = None  # id of the head before the summary
-    sources: tuple[str, ...] = ()  # external sources among the replaced messages
+    # Number of replaced messages, their estimated tokens, and the estimated tokens of the note.
+    removed: int
+    before: int
+    after: int
+    # Ids of the last replaced message, and of the head before the summary.
+    last: str | None = None
+    head: str | None = None
+    # External sources among the replaced messages.
+    sources: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, message: Message | NewMessage) -> Self | None:
-        """Read the mark of a message; None without one."""
         if not (entry := _find_entry(message, SUMMARY_KEY)):
             return None
         with suppress(ValueError):
@@ -110,7 +113,7 @@ class QuestionMark:
 
     @classmethod
     def of(cls, message: Message) -> Self | None:
-        """Read the mark of a message; None without one, and in the memory of the main agent."""
+        """Read the mark of a message. The main agent's memory has no such marks."""
         if message.agent == MAIN or message.type != "human":
             return None
         entry = _find_entry(message, QUESTION_KEY)
@@ -126,12 +129,12 @@ class QuestionMark:
 class AttemptMark:
     """The mark of the first message of a fork's branch."""
 
-    call_id: str  # of the call of `fork`
-    number: int  # of the prompt in that call, from 1
+    # The id of the `fork` call, and the prompt's number in it, from 1.
+    call_id: str
+    number: int
 
     @classmethod
     def of(cls, message: Message) -> Self | None:
-        """Read the mark of a message; None without one."""
         entry = _find_entry(message, ATTEMPT_KEY)
         with suppress(ValueError):
             return cls(_require_text(entry.get("call")), _require_number(entry.get("number")))
@@ -143,14 +146,13 @@ class AttemptMark:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCheckpointMark:
-    """The mark of a result that saved a checkpoint in the memory of a sub-agent."""
+    """The mark of a result that saved a checkpoint in a sub-agent's memory."""
 
     name: str
     description: str = ""
 
     @classmethod
     def of(cls, message: Message) -> Self | None:
-        """Read the mark of a message; None without one."""
         entry = _find_entry(message, CHECKPOINT_KEY)
         with suppress(ValueError):
             return cls(_require_text(entry.get("name")), _require_text(entry.get("description", "")))
@@ -162,16 +164,17 @@ class MemoryCheckpointMark:
 
 @dataclass(frozen=True, slots=True)
 class ExcerptMark:
-    """The mark of an excerpt: where its text comes from."""
+    """The mark of an excerpt: the place of its text."""
 
     origin: PlaceName
-    last: str  # hash of the last message there: it is the same in every copy of the conversation
-    depth: int  # of that message
-    sources: tuple[str, ...] = ()  # external sources among the messages there
+    # Hash and depth of the last message there. The hash is the same in every copy of the conversation.
+    last: str
+    depth: int
+    # External sources among the messages there.
+    sources: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, message: Message | NewMessage) -> Self | None:
-        """Read the mark of a message; None without one."""
         entry = _find_entry(message, EXCERPT_KEY)
         with suppress(ValueError):
             return cls(
@@ -195,7 +198,6 @@ class InputsMark:
 
     @classmethod
     def of(cls, message: Message | NewMessage) -> Self | None:
-        """Read the mark of a message; None without one."""
         entry = _find_entry(message, INPUTS_KEY) if message.body["type"] == "human" else {}
         return cls(entry) if entry else None
 

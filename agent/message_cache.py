@@ -10,14 +10,14 @@ V = TypeVar("V")
 
 
 class MessageCache(Generic[V]):
-    """Values of messages, each kept as long as its message is.
+    """Values of messages. Each value lives as long as its message.
 
-    The messages of a request are not changed, and `RecentMessages` keeps those of the last conversations. A value must not
-    refer to its message, which would then never be released.
+    The messages of a request are not changed, and `RecentMessages` keeps the last conversations' messages. A value must
+    not refer to its message, or neither would ever be released.
     """
 
     def __init__(self) -> None:
-        # By identity: messages have no hash, and a comparison reads their whole text.
+        # The keys are identities: messages have no hash, and a comparison reads their whole text.
         self._values: dict[int, tuple[weakref.ref[BaseMessage], V]] = {}
 
     def __len__(self) -> int:
@@ -35,7 +35,7 @@ class MessageCache(Generic[V]):
 
 
 def cache_by_message(compute: Callable[[AnyMessage], V]) -> Callable[[AnyMessage], V]:
-    """Return a function that computes the value of each message once. The value None is not kept."""
+    """Return a function that computes the value of each message once. The value None is not cached."""
     cache: MessageCache[V] = MessageCache()
 
     def compute_once(message: AnyMessage) -> V:

@@ -1,6 +1,6 @@
-"""A person's choices for one conversation: the model, its parameters, the instructions, the time-travel policy, the graph.
+"""A person's choices for one conversation: model, parameters, instructions, time-travel policy, and graph.
 
-The thread's settings hold them. An empty value follows the app's settings.
+The thread's settings hold them. An empty value means the app's setting.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class ModelCatalog(Protocol):
 
     @property
     def parameters(self) -> ModelParameters:
-        """Return the parameters of every model, where a conversation has none of its own."""
+        """Return the parameters of every model for which a conversation has none."""
         ...
 
     @property
     def specs(self) -> Sequence[str]: ...
 
     def label_provider(self, spec: str) -> str:
-        """Return the provider of a model for people. Empty: the demo's."""
+        """Return the provider of a model for people; empty for the demo."""
         ...
 
     def load_model(self, spec: str | None = None, parameters: ModelParameters = ...) -> BaseChatModel: ...
@@ -46,9 +46,9 @@ class ModelCatalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GraphOffer:
-    """The user graphs that a new conversation may begin with, by name, and the usual one: empty for the built-in agent.
+    """The names of the user graphs for new conversations, and the default; empty for the built-in agent.
 
-    `problems` are the reasons why others cannot be chosen, by their names.
+    `problems` has the reasons why other graphs cannot be chosen, by name.
     """
 
     names: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ NO_GRAPHS = GraphOffer()
 
 
 class InvalidSettingsError(StateError, ValueError):
-    """An invalid choice; the text gives the reason."""
+    """An invalid choice. The text gives the reason."""
 
 
 class ModelUnavailableError(StateError):
@@ -78,10 +78,9 @@ class ModelUnavailableError(StateError):
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """The model of one run, with its spec."""
-
     spec: str
-    chat: BaseChatModel  # with the parameters
+    # The model has the parameters.
+    chat: BaseChatModel
     parameters: ModelParameters = DEFAULT_PARAMETERS
 
 
@@ -97,14 +96,17 @@ class ThreadSettings:
     max_tokens: str = ""
     reasoning_effort: str = ""
     extra_body: str = ""
-    graph: str = ""  # of a user graph that answers; empty: the built-in agent does
+    # The user graph that answers. Empty: the built-in agent answers.
+    graph: str = ""
 
     @classmethod
     def from_thread(cls, thread: Thread) -> Self:
         return cls(**{key: str(thread.settings.get(key, "")) for key in _SETTING_NAMES})
 
     def with_changes(self, values: Mapping[str, Any], catalog: ModelCatalog, graphs: GraphOffer | None = None) -> Self:
-        """Return the settings with these unchecked values. Without `graphs`, it stays. Raises `InvalidSettingsError`."""
+        """Return the settings with these unchecked values. Without `graphs`, the graph stays. Raises
+        `InvalidSettingsError`.
+        """
         chosen = replace(
             self, **{key: serde.sanitize_text(str(value or "")).strip() for key, value in _filter_settings(values)}
         )
@@ -150,25 +152,25 @@ class ThreadSettings:
             raise ModelUnavailableError(self.model or catalog.default_spec) from error
 
     def resolve_helper_model(self, catalog: ModelCatalog, max_tokens: str = "") -> ChosenModel:
-        """Return the model for a summary, a verdict or a title, which limits that are meant for answers would cut.
+        """Return the model for a summary, a verdict or a title, without the conversation's limits for answers.
 
-        `max_tokens` is a limit of its own. Its extra body keeps all other fields: they may choose the provider.
-        Raises `ModelUnavailableError`.
+        `max_tokens` replaces the conversation's limit. The extra body keeps all other fields, since they may choose the
+        provider. Raises `ModelUnavailableError`.
         """
         body = self.read_parameters().extra_body
         kept = {name: value for name, value in json.loads(body or "{}").items() if name not in _ANSWER_FIELDS}
         return replace(self, max_tokens=max_tokens, extra_body=json.dumps(kept) if kept else "").resolve_model(catalog)
 
     def resolve_policy(self, default_policy: Policy) -> Policy:
-        """Return the time-travel policy. An app that is set to `off` allows no other choice."""
+        """Return the time-travel policy. An app set to `off` allows no other choice."""
         chosen_policy = next((policy for policy in POLICIES if policy == self.time_travel), None)
         return chosen_policy if chosen_policy and default_policy != "off" else default_policy
 
 
 def is_of_program(thread: Thread) -> bool:
-    """Return whether a graph goes on from here that the page does not have: that of a program with the library.
+    """Return whether a program's graph, which the page does not have, continues from here.
 
-    The page, and an import, say who answers a conversation: the built-in agent is the graph without a name.
+    The page, and an import, say who answers a conversation. The built-in agent is the graph without a name.
     """
     return thread.state_id is not None and "graph" not in thread.settings
 

@@ -1,6 +1,6 @@
 """Time travel in a terminal: the real runner, graph and store (in memory), with the model of the settings.
 
-Two functions read and write its lines, so that a pipe can drive it.
+Two functions read and write lines, so that a pipe can drive it.
 """
 
 import asyncio
@@ -30,9 +30,11 @@ from agent.tools.read_file import make_read_file_tool
 from checkpoints import Caller, Database, Message, Runs, RunState, Store, pluralize
 from checkpoints.values.text import shorten_line
 
-ReadLine = Callable[[], str | None]  # a line; None at the end
+# Returns a line, or None at the end.
+ReadLine = Callable[[], str | None]
 WriteLine = Callable[[str], None]
-MAX_SHOWN_CHARS = 200  # of a message in the overview
+# Limits a message in the overview.
+MAX_SHOWN_CHARS = 200
 LOGBOOK_DAYS = 380
 LOGBOOK_NAME = "logbook.txt"
 LOGBOOK_FACTS = {
@@ -64,7 +66,8 @@ class TerminalChat:
     write: WriteLine
     moves: list[TimeTravelEvent]
     thread_id: str = ""
-    turn_messages: list[Message] = field(default_factory=list)  # of the last turn, with those that a move removed
+    # The last turn's messages, including messages that a move removed.
+    turn_messages: list[Message] = field(default_factory=list)
 
     def reset(self) -> None:
         self.thread_id = self.store.create_thread().id
@@ -183,7 +186,6 @@ def _count_request_tokens(chat: TerminalChat) -> int:
 
 
 def make_logbook() -> str:
-    """Return a long file with few facts."""
     return (
         "\n".join(
             f"Day {day:03}: {LOGBOOK_FACTS.get(day) or _describe_ordinary_day(day)}." for day in range(1, LOGBOOK_DAYS + 1)
