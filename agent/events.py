@@ -125,7 +125,7 @@ class MembersChanged:
 
 @dataclass(frozen=True, slots=True)
 class RerunEnded:
-    """The next question of a rerun was not asked. No change of the thread shows that."""
+    """The next question of a rerun was not asked. No change of the thread shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ AnswerEvent = AnswerBegun | TextDelta | ReasoningDelta | TextWithdrawn | Message
 
 @dataclass(frozen=True, slots=True)
 class CandidateProgress:
-    """An event of one of several models that answer at once. `RunFinished` is then the end of its answer."""
+    """An event of a candidate (see `agent.run.candidates`). `RunFinished` is then the end of its answer."""
 
     # The candidate's number.
     number: int

@@ -1,6 +1,6 @@
-"""Fences around text from other authors, so that a model can tell data from instructions.
+"""Fences around text from other authors, so a model can tell data from instructions.
 
-Each tool with such text wraps it in a `Fence`. The text cannot write the line that ends its fence.
+Each tool with such text wraps it in a `Fence`. The text cannot write the closing line of its fence.
 """
 
 import re
@@ -70,7 +70,7 @@ def _is_clean(text: str) -> bool:
 
 
 def clean_line(text: str, max_chars: int) -> str:
-    """Return the text as one clean line of at most `max_chars` characters."""
+    """Return the text as a single clean line of at most `max_chars` characters."""
     return clean_text(" ".join(text.split()), keep="")[:max_chars].strip()
 
 

@@ -34,7 +34,7 @@ class CallKey:
 class MoveMark:
     """The mark of a move's message: the note of a goto, or the new answer of a rewind.
 
-    In the memory of a sub-agent, the call's result is that message (see context.subagent_memory).
+    In the memory of a sub-agent, the call's result is this message (see context.subagent_memory).
     """
 
     kind: MoveKind

@@ -1,4 +1,4 @@
-"""Values that are computed once for each message of a request, such as its size or its form for a provider."""
+"""Values computed once for each message of a request, such as its size or its form for a provider."""
 
 import weakref
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A person's choices for one conversation: model, parameters, instructions, time-travel policy, and graph.
+"""A person's choices for a conversation: model, parameters, instructions, time-travel policy, and graph.
 
 The thread's settings hold them. An empty value means the app's setting.
 """
@@ -86,7 +86,7 @@ class ChosenModel:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSettings:
-    """The settings of one conversation, as the texts that a person wrote."""
+    """The settings of a conversation, as the texts that a person wrote."""
 
     instructions: str = ""
     model: str = ""

@@ -1,6 +1,6 @@
 """Time travel in a terminal: the real runner, graph and store (in memory), with the model of the settings.
 
-Two functions read and write lines, so that a pipe can drive it.
+Two functions read and write lines, so a pipe can drive it.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ Say something, and later: go back to msg_0 and try something else.
 
 @dataclass
 class TerminalChat:
-    """One conversation, and the agent's moves in it."""
+    """A conversation, and the agent's moves in it."""
 
     store: Store
     hub: RunHub

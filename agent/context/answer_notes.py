@@ -61,5 +61,5 @@ def drop_size_note(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_without_tools(metadata: Mapping[str, Any] | None) -> bool:
-    """Return whether an answer's model takes no tools, so that none were offered."""
+    """Return whether an answer's model takes no tools, so none were offered."""
     return metadata is not None and metadata.get(WITHOUT_TOOLS_KEY) is True

@@ -34,7 +34,7 @@ def name_files(message: HumanMessage, identifier: str) -> HumanMessage:
 
 
 def estimate_file_tokens(content: Any) -> int:
-    """Estimate the tokens of the files that a message's content names."""
+    """Estimate the tokens of the files in a message's content."""
     return sum(map(_estimate_part_tokens, files.find_file_parts(content)))
 
 

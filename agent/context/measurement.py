@@ -1,4 +1,4 @@
-"""How full a path makes a model's window, and how it grew, in tokens of the messages that a request reads."""
+"""How full a path makes a model's window, and how it grew, in tokens of a request's messages."""
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -89,7 +89,7 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
 def _measure_from_count(
     store: Store, thread_id: str, tail: Sequence[Message], at: int, answer: AIMessage, window: Window
 ) -> Context:
-    """Measure a path from the provider's count of one of its last messages, the answer `tail[at]`."""
+    """Measure a path from the provider's count of a recent answer, `tail[at]`."""
     is_sent = _sends_reasoning(tail[at], is_tool_turn=_is_tool_turn(tail[: at + 1]))
     note = SizeNote.of(answer)
     first, length = note.left_out if note else 0, tail[-1].depth + 1
@@ -101,7 +101,7 @@ def _measure_from_count(
 
 
 def _find_last_count(tail: Sequence[Message]) -> tuple[int, AIMessage] | None:
-    """Return the index and the message of the last answer that its provider has counted."""
+    """Return the index and the message of the last answer with a provider's count."""
     return next(((at, found) for at in reversed(range(len(tail))) if (found := read_counted_answer(tail[at]))), None)
 
 
@@ -144,8 +144,8 @@ def estimate_overhead(store: Store, thread_id: str, messages: Iterable[Message],
     """Estimate a request's tokens beside its messages: the instructions, and the provider's count beyond the estimate,
     such as for tools.
 
-    The first counted answer among the messages gives the count. Otherwise, the last answer before the note that replaced
-    it does.
+    The count comes from the first counted answer among the messages, or else from the last answer before the note that
+    replaced it.
     """
     listed = list(messages)
     counted = _find_counted_answer(listed) or _find_replaced_answer(store, thread_id, listed)
@@ -157,7 +157,7 @@ def _find_counted_answer(messages: Iterable[Message]) -> AIMessage | None:
 
 
 def _find_replaced_answer(store: Store, thread_id: str, messages: Iterable[Message]) -> AIMessage | None:
-    """Return the last counted answer among messages that a note replaced. A copy of the conversation may lack it."""
+    """Return the last counted answer among the messages that a note replaced. A copy of the conversation may lack it."""
     marks = (SummaryMark.of(stored) or MoveMark.of(stored) for stored in messages)
     head_id = next((mark.head for mark in marks if mark and mark.head), None)
     if head_id is None:

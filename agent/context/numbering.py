@@ -36,7 +36,7 @@ def strip_number(text: str) -> str:
 
 
 class NumberStripper:
-    """Strips the number from a text that arrives in pieces.
+    """Strips the number from a text in pieces.
 
     The results of `feed` and the last `flush` add up to `strip_number(text)`.
     """

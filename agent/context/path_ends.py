@@ -1,7 +1,7 @@
 """The end of a path that fits a request, found before any message is built. Pure functions.
 
-The cost of a request depends on the messages that fit the model's window, rather than on the stored messages. A file of
-10 MB may hold 100,000 calls, or a million values.
+The cost of a request depends on the messages in the model's window, rather than on the stored messages. A file of 10 MB
+may hold 100,000 calls, or a million values.
 """
 
 from bisect import bisect_right

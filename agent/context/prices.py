@@ -64,7 +64,7 @@ def read_usage(stored: Message, prices: Prices) -> Usage | None:
 
 
 def count_usage(counted: Mapping[str, Any], spec: str, prices: Prices) -> Usage:
-    """Return the usage of one answer of a model from LangChain's counts."""
+    """Return the usage of a model's answer from LangChain's counts."""
     return price_tokens(count_tokens(counted), spec, prices, 1)
 
 

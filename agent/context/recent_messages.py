@@ -54,7 +54,7 @@ def read_measured_end(store: Store, thread_id: str, max_tokens: int, max_message
 def _measure_turn_before(store: Store, thread_id: str, depth: int, count: int) -> tuple[int, int] | None:
     """Return the depth of the last question among `count` messages before a depth, and the tokens from there on.
 
-    None means that there is no question, so a request is cut as well.
+    None means no question, so a request is cut as well.
     """
     tokens = 0
     for size in reversed(store.list_message_sizes(thread_id, last=count, before=depth) if count else []):
@@ -67,7 +67,7 @@ def _measure_turn_before(store: Store, thread_id: str, depth: int, count: int) -
 def _read_end(
     store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str, *, keeps_turn: bool = True
 ) -> tuple[list[Message], int]:
-    """Return the end of a path with `max_tokens`, and the number of messages that it may have."""
+    """Return the end of a path with `max_tokens`, and its maximum number of messages."""
     count = min(FIRST_READ_MESSAGES, max_messages)
     while True:
         path = _read_values(store, thread_id, count, agent, keeps_turn=keeps_turn)
@@ -157,7 +157,7 @@ class RecentMessages:
         self._lock = Lock()
 
     def load(self, thread_id: str, max_tokens: int) -> list[Message]:
-        """Return the end of a path that fits a request, as `read_recent_messages` does."""
+        """Return the end of a path for a request, as `read_recent_messages` does."""
         with self._store.database.begin_read():
             path = self._continue_path(thread_id, max_tokens)
             if path is None:
@@ -175,7 +175,7 @@ class RecentMessages:
         return end.sendable[message.id]
 
     def _continue_path(self, thread_id: str, max_tokens: int) -> list[Message] | None:
-        """Return the current end of the path from the cached end, or None if that is not enough."""
+        """Return the current end of the path from the cached end, or None if it is too short."""
         end = self._ends.get(thread_id)
         if end is None:
             return None
@@ -192,7 +192,7 @@ class RecentMessages:
     def _keep(self, thread_id: str, path: list[Message], max_tokens: int) -> list[Message]:
         """Cache the end of a path with `max_tokens`, and drop the least recently used conversation.
 
-        Return the end that a request may hold.
+        Return the end for a request.
         """
         with self._lock:
             known = self._ends.pop(thread_id, None)

@@ -116,7 +116,7 @@ def _name_calls(answer: AIMessage) -> list[tuple[str, str | None]]:
 
 
 def _find_last_calls(messages: Sequence[AnyMessage]) -> int:
-    """Return the index of the last answer that calls tools."""
+    """Return the index of the last answer with tool calls."""
     calling = (index for index, message in enumerate(messages) if isinstance(message, AIMessage) and message.tool_calls)
     return max(calling, default=len(messages))
 
@@ -167,9 +167,9 @@ def _repair_calls(message: AIMessage) -> list[ToolCall]:
 
 
 def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages with one result right after each call, under a unique id. Drop results without a call.
+    """Return the messages with a single result right after each call, under a unique id. Drop results without a call.
 
-    Ids are unique only within the server that made them: some servers restart at "call_0" in each answer.
+    Ids are unique only within a server: some servers restart at "call_0" in each answer.
     """
     ids = _UniqueIds()
     completed: list[AnyMessage] = []
@@ -204,7 +204,7 @@ def rename_calls(answer: AIMessage, new_ids: Mapping[str, str]) -> AIMessage:
 def write_tools_as_text(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the messages with each call, and the results of each answer, as plain text.
 
-    Some providers and templates refuse calls in a request that offers no tools.
+    Some providers and templates refuse calls in a request without tools.
     """
     written: list[AnyMessage] = []
     for is_result, group in groupby(complete_tool_pairs(messages), lambda message: isinstance(message, ToolMessage)):
@@ -241,9 +241,7 @@ def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list
 
 
 def _clean_tool_name(name: str) -> str:
-    """Return a tool's name in OpenAI's alphabet. Models also call tools that do not exist, such as
-    `multi_tool_use.parallel`.
-    """
+    """Return a tool's name in OpenAI's alphabet. Models also call unknown tools, such as `multi_tool_use.parallel`."""
     return _UNSENDABLE.sub("_", name)[:64] or "unknown"
 
 

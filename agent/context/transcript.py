@@ -34,10 +34,10 @@ def _describe_call(call: ToolCall) -> str:
 
 
 def encode_entry(entry: object) -> str:
-    """Return JSON without `<`, so that it cannot contain a tag."""
+    """Return JSON without `<`, so it cannot contain a tag."""
     return json.dumps(entry, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def wrap_entries(entries: Sequence[str]) -> str:
-    """Return encoded entries as one JSON list between two tags."""
+    """Return encoded entries as a JSON list between two tags."""
     return CONVERSATION.wrap(f"[{', '.join(entries)}]")

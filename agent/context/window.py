@@ -58,7 +58,7 @@ class ModelRequest:
 
     @property
     def size_note(self) -> SizeNote:
-        """Return the note to keep with the answer, so that its usage can correct the next estimate."""
+        """Return the note to keep with the answer, so its usage can correct the next estimate."""
         return SizeNote(self.estimated_tokens, self.left_out_count)
 
 
@@ -80,11 +80,10 @@ def read_max_tokens(model: BaseChatModel | None) -> int:
 
 
 def fit_to_window(messages: Sequence[AnyMessage], max_tokens: int) -> ModelRequest:
-    """Return the instructions and the longest end of the path that fits. It begins with a user's message, so no pair is
+    """Return the instructions and the longest fitting end of the path. It begins with a user's message, so no pair is
     split.
 
-    The last turn is always included. If it alone is too long, a note replaces its old results. Results that the model
-    has not answered yet stay.
+    The last turn is always included. If it alone is too long, a note replaces its old results. Unanswered results stay.
     """
     sizes = list(map(_estimate_once, messages))
     system = [message for message in messages if isinstance(message, SystemMessage)]
@@ -116,7 +115,7 @@ def _cut_to_fit(path: Sequence[_Sized], max_tokens: int) -> Sequence[_Sized]:
 
 
 def find_start(sizes: Sequence[int], begins_turn: Callable[[int], bool], max_tokens: int) -> int:
-    """Return the start of the longest end that fits. It begins a turn and contains at least the last turn.
+    """Return the start of the longest fitting end. It begins a turn and contains at least the last turn.
 
     `begins_turn` is called only near that start.
     """

@@ -1,6 +1,6 @@
 """The demo model's answers: the choice for a conversation, and the texts and tool calls of each.
 
-Most answers list the messages on the path, because going back, branching and restoring change that list.
+Most answers list the messages on the path, because going back, branching and restoring change the list.
 """
 
 import re
@@ -127,7 +127,7 @@ def _answer_by_tool(text: str, tool_names: frozenset[str], quoted_lines: Sequenc
 
 
 def _report_results(messages: Sequence[BaseMessage]) -> str:
-    """Return one paragraph for each result of the last round of calls."""
+    """Return a paragraph for each result of the last round of calls."""
     calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
     results: list[ToolMessage] = []
     for message in reversed(messages):

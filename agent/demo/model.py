@@ -27,7 +27,7 @@ ARGUMENT_FRAGMENT_CHARS = 6
 
 
 class DemoChatModel(BaseChatModel):
-    """A model that answers from the conversation alone: the same messages give the same answer and call ids."""
+    """Answers from the conversation alone: the same messages give the same answer and call ids."""
 
     seconds_per_token: float = 0.02
     tool_names: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The demo model's reading of a text: questions to agents, attempts, and lines that match a question."""
+"""The demo model's reading of a text: questions to agents, attempts, and matching lines."""
 
 import json
 import re

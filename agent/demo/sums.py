@@ -17,7 +17,7 @@ _MAX_ARITHMETIC_CHARS = 1000
 
 
 def find_sums(text: str) -> list[str]:
-    """Return the pieces of the text that are arithmetic, without dates."""
+    """Return the arithmetic pieces of the text, without dates."""
     found: list[str] = []
     for match in _ARITHMETIC.finditer(_DATE.sub("date", text)):
         if len(match[0]) > _MAX_ARITHMETIC_CHARS:

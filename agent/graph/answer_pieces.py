@@ -15,7 +15,7 @@ MAX_SEPARATE_PIECES = 200
 
 
 class AnswerPieces:
-    """The pieces of one answer. They are joined in groups, and the groups are joined at the end."""
+    """The pieces of an answer. They are joined in groups, and the groups are joined at the end."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -28,7 +28,7 @@ class AnswerPieces:
         self._separate: list[AIMessageChunk] = []
 
     def add(self, piece: AIMessageChunk) -> None:
-        """Add a piece. Raises `TypeError` for a piece that does not fit the earlier pieces."""
+        """Add a piece. Raises `TypeError` if it does not fit the earlier pieces."""
         self.count += 1
         self.has_content = self.has_content or bool(read_answer_text(piece) or piece.tool_call_chunks)
         # The joined piece is no source, since some servers send the reason twice, and joining concatenates texts.

@@ -1,4 +1,4 @@
-"""Budgets: how many answers, tool calls and seconds a run, one of its agents or a branch may use."""
+"""Budgets: how many answers, tool calls and seconds a run, an agent or a branch may use."""
 
 import asyncio
 import json

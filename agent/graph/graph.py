@@ -1,4 +1,4 @@
-"""The agent as a graph: one node asks the model, one runs its tool calls, until an answer contains no call.
+"""The agent as a graph: a node asks the model, another runs its tool calls, until an answer contains no call.
 
 The graph has no checkpointer: the store is the only truth, and each node commits its messages before it returns.
 """
@@ -131,7 +131,7 @@ class _ModelNode:
     refusals: defaultdict[str, RecentRefusals] = field(default_factory=lambda: defaultdict(RecentRefusals))
 
     async def ask_model(self, state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        """Commit and return an answer. A model that refuses tools gets the same request without them, for an hour."""
+        """Commit and return an answer. If the model refuses tools, it gets the same request without them, for an hour."""
         context, model = runtime.context, runtime.context.model
         assert model is not None
         _count_answer(context)
@@ -199,7 +199,7 @@ def _note_refusal(
 
 @dataclass(frozen=True, slots=True)
 class _BuiltRequest:
-    """A request that fits: its messages with numbers, for traces, and for providers."""
+    """A fitting request: its messages with numbers, for traces, and for providers."""
 
     request: ModelRequest
     messages: Sequence[AnyMessage]

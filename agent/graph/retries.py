@@ -12,7 +12,7 @@ MAX_RETRY_SECONDS = 4.0
 
 
 class Retries:
-    """The tries of one request."""
+    """The tries of a request."""
 
     def __init__(self) -> None:
         self._retry_count = 0

@@ -33,7 +33,7 @@ class Recorder(Protocol):
     def append_reasoning(self, delta: str) -> None: ...
 
     def withdraw_text(self) -> None:
-        """Keep the uncommitted text as reasoning, because a later tag has shown that it is."""
+        """Keep the uncommitted text as reasoning, as a later tag has shown."""
         ...
 
     async def begin_tool(self, call_id: str) -> None:
@@ -74,7 +74,7 @@ class ToolOutcome:
 
 
 class Delegator(Protocol):
-    """The sub-agents of one run (see delegation)."""
+    """The sub-agents of a run (see delegation)."""
 
     def is_in_progress(self, agent: str, call: ToolCall) -> bool:
         """Return whether a sub-agent works on this call already."""
@@ -86,7 +86,7 @@ class Delegator(Protocol):
 
 
 class ForkExplorer(Protocol):
-    """The forks of one run (see forking)."""
+    """The forks of a run (see forking)."""
 
     @property
     def needs_approval(self) -> bool:
@@ -128,7 +128,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The context that one agent's nodes share in a run."""
+    """The context that an agent's nodes share in a run."""
 
     recorder: Recorder
     limits: Limits = Limits()

@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _SplitCalls:
-    """The calls of one answer around its first move through time, if it makes one."""
+    """The calls of an answer around its first move through time, if it makes one."""
 
     before: list[ToolCall]
     move: ToolCall | None
@@ -166,7 +166,7 @@ def _describe_calls(number: int) -> str:
 
 
 async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:
-    """Run the calls of one answer side by side. The result is None for a call whose agent waits for a person.
+    """Run an answer's calls side by side. The result is None for a call whose agent waits for a person.
 
     Checkpoints are saved last, after all results, with nothing between the result "Saved" and the checkpoint. So a run
     that is stopped while another call is at work never reports a missing checkpoint.
@@ -196,7 +196,7 @@ async def _run_side_by_side(coroutines: Sequence[Coroutine[Any, Any, ToolMessage
 
 
 async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage | None:
-    """Run one call and commit its result. Return None if its agent waits for a person. Other calls continue."""
+    """Run a call and commit its result. Return None if its agent waits for a person. Other calls continue."""
     await context.recorder.begin_tool(call["id"] or "")
     context.trace.on_tool_start(call)
     started = time.monotonic()

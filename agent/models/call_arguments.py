@@ -1,4 +1,4 @@
-"""Parses arguments of tool calls at a cost that their length bounds.
+"""Parses arguments of tool calls at a cost bounded by their length.
 
 LangChain parses the arguments of each chunk, and of the merged chunks. If they are not JSON, its parser drops the last
 character and parses again until the rest is valid. 16 kB with one unescaped quote took a second of the event loop, and
@@ -29,7 +29,7 @@ class TooManyValuesError(ValueError):
 def bound_argument_parsing() -> None:
     """Make LangChain's chunks parse arguments with `parse_arguments`, in the whole process.
 
-    Raises `AttributeError` for a version of LangChain that parses them elsewhere.
+    Raises `AttributeError` if this version of LangChain parses them elsewhere.
     """
     # The attribute must be there, since a version without it would not be bounded.
     getattr(ai, _REPLACED)

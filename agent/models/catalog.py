@@ -30,7 +30,7 @@ MAX_ADJUSTED_MODELS = 64
 class ConfiguredModels:
     """The models that a person may choose, by spec (see `load_chat_model`).
 
-    The constructor checks the models in `specs`, so that a wrong setting is reported at the start, and raises
+    The constructor checks the models in `specs`, so a wrong setting is reported at the start, and raises
     ModelConfigurationError. `load_offered_models` loads them. Other models load at their first use.
     """
 

@@ -1,4 +1,4 @@
-"""The settings that connect each provider, for a form, and a trial request with them."""
+"""The connection settings of each provider, for a form, and a trial request with them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ConnectionField:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A provider and the settings that connect it. `prefix` begins the specs of its models."""
+    """A provider and its connection settings. `prefix` begins the specs of its models."""
 
     id: str
     label: str

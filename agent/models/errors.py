@@ -9,7 +9,7 @@ from checkpoints.values.sentence import sentence
 
 
 class ModelConfigurationError(ValueError):
-    """The settings name no usable model. The text is one sentence that names the setting."""
+    """The settings name no usable model. The text is a sentence that names the setting."""
 
 
 _REDIRECT = sentence(
@@ -101,7 +101,7 @@ _FINAL_KINDS = set().union(*(names for names, _ in _FINAL_BY_KIND))
 
 
 def describe_model_error(error: BaseException) -> str:
-    """Return one sentence for a person. It never holds the provider's own text (see `provider_words`).
+    """Return a sentence for a person. It never holds the provider's own text (see `provider_words`).
 
     Status, code and class name identify an error, so the providers' libraries need not be loaded.
     """

@@ -1,4 +1,4 @@
-"""Repairs a server's events, so that the library can read them and loses nothing of the answer.
+"""Repairs a server's events, so the library can read them and loses nothing of the answer.
 
 Compatible servers leave out fields, or send values of other types. The library drops such an event, or fails.
 """
@@ -15,7 +15,7 @@ _TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_t
 
 
 class EventRepairer:
-    """The repairs of one stream of Chat Completions or Responses."""
+    """The repairs of a stream of Chat Completions or Responses."""
 
     def __init__(self) -> None:
         # Index and id of the newest call.

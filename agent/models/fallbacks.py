@@ -1,4 +1,4 @@
-"""Sends refused requests again without the part that the server refuses.
+"""Sends refused requests again without the refused part.
 
 Changed terms are remembered only after a request has succeeded on them, since the refusal may have had another reason.
 They are forgotten after an hour.
@@ -24,7 +24,7 @@ _REFUSED_STATUSES = (400, 422)
 
 
 class TermsMemory(Generic[Terms]):
-    """The learned terms of one server. Copies of a model with other parameters share them."""
+    """The learned terms of a server. Copies of a model with other parameters share them."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -106,7 +106,7 @@ async def stream_with_fallbacks(
 
 
 class ReasoningFallback(BaseChatModel):
-    """A model of a provider's package that sends a refused request once more, without its reasoning."""
+    """A model of a provider's package that repeats a refused request without its reasoning."""
 
     async def astream(
         self, input: Any, config: Any = None, *, stop: list[str] | None = None, **kwargs: Any

@@ -47,7 +47,7 @@ class UnsupportedParameterError(InvalidParameterError, ModelConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class ModelParameters:
-    """The parameters of a model. `extra_body` is the text of a JSON object, so that parameters can be compared."""
+    """The parameters of a model. `extra_body` is the text of a JSON object, so parameters can be compared."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -73,7 +73,7 @@ def parse_parameters(values: Mapping[str, str]) -> ModelParameters:
 
 
 def apply_parameters(model: BaseChatModel, parameters: ModelParameters) -> BaseChatModel:
-    """Return the model with these parameters, without parameters that its package does not know.
+    """Return the model with these parameters, except parameters unknown to its package.
 
     Raises `UnsupportedParameterError` if an extra body cannot be sent, since it may be essential.
     """
@@ -117,7 +117,7 @@ def list_chosen_fields(parameters: ModelParameters) -> list[str]:
 
 
 def _list_field_names(body: object) -> list[str]:
-    """Return an extra body's keys that are plain names."""
+    """Return an extra body's keys if they are plain names."""
     return [name for name in body if _FIELD_NAME.fullmatch(name)] if isinstance(body, dict) else []
 
 

@@ -38,12 +38,12 @@ _NAME = re.compile(r"[\w.\[\]-]{1,100}", re.ASCII)
 
 
 def attach_keys(error: BaseException, keys: Collection[SecretStr]) -> None:
-    """Attach a model's keys to its error, so that `read_provider_words` masks them exactly."""
+    """Attach a model's keys to its error, so `read_provider_words` masks them exactly."""
     setattr(error, _KEYS_ATTRIBUTE, tuple(keys))
 
 
 def read_provider_words(error: BaseException) -> str | None:
-    """Return the provider's reason as one bounded line without keys, or None for errors from elsewhere.
+    """Return the provider's reason as a single bounded line without keys, or None for errors from elsewhere.
 
     Other errors may quote the conversation.
     """

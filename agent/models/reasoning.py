@@ -35,7 +35,7 @@ def identify_source(spec: str, chat: BaseChatModel) -> str:
 
 
 class ReasoningReader:
-    """Separates the reasoning of one answer from its text while it streams."""
+    """Separates the reasoning of an answer from its text while it streams."""
 
     def __init__(self) -> None:
         self._splitter = ThinkSplitter()
@@ -98,7 +98,7 @@ class ReasoningReader:
         )
 
     def _read_package_text(self, chunk: AIMessageChunk) -> str:
-        """Return the reasoning that a provider's package puts beside a chunk's content."""
+        """Return the reasoning beside a chunk's content, as some packages put it."""
         name = next((name for name in TEXT_FIELDS if isinstance(chunk.additional_kwargs.get(name), str)), "")
         self._text_field = self._text_field or name
         return str(chunk.additional_kwargs[name]) if name else ""

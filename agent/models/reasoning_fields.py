@@ -1,4 +1,4 @@
-"""Reasoning in OpenAI's two APIs: fields that the library drops, and a server's terms for taking them back."""
+"""Reasoning in OpenAI's two APIs: fields the library drops, and a server's terms for taking them back."""
 
 import json
 import re
@@ -125,7 +125,7 @@ def _make_entries() -> defaultdict[Terms, MessageCache[dict[str, Any]]]:
 
 
 class ReasoningFields(BaseChatOpenAI):
-    """A model of OpenAI's library that keeps the reasoning of its answers and sends it back."""
+    """A model of OpenAI's library. It keeps its answers' reasoning and sends it back."""
 
     _memory: TermsMemory[Terms] = PrivateAttr(default_factory=lambda: TermsMemory(Terms()))
     _entries: defaultdict[Terms, MessageCache[dict[str, Any]]] = PrivateAttr(default_factory=_make_entries)

@@ -33,9 +33,7 @@ class KeptEntries(list[Any]):
 
 
 class PreparedRequest(HumanMessage):
-    """One message that replaces all messages of a long request: the library looks at each message many times on the
-    event loop.
-    """
+    """A single message for a whole long request: the library looks at each message many times on the event loop."""
 
     _messages: list[BaseMessage] = PrivateAttr(default_factory=list)
     _parts: dict[str, Any] = PrivateAttr(default_factory=dict)

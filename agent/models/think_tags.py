@@ -1,7 +1,7 @@
 """Reasoning in tags at the beginning of an answer, as local models write it: `<think>…</think>` and its relatives.
 
 Some templates open the block themselves (DeepSeek-R1, QwQ, EXAONE Deep). Their answers hold only the closing tag, and
-all text before it is reasoning (vllm-project/vllm#12999, ggml-org/llama.cpp#11861). By then, that text has been passed
+all text before it is reasoning (vllm-project/vllm#12999, ggml-org/llama.cpp#11861). By then, this text has been passed
 on.
 """
 
@@ -29,7 +29,7 @@ class SplitPiece:
 
 
 class ThinkSplitter:
-    """Splits an answer that arrives in pieces into its text and the reasoning before it."""
+    """Splits an answer in pieces into its text and the reasoning before it."""
 
     def __init__(self) -> None:
         self._pending = ""

@@ -1,1 +1,1 @@
-"""Runs: begin one, drive it, record it, publish its events; summaries and the judge."""
+"""Runs: starting, driving and recording them, and publishing their events; summaries and the judge."""

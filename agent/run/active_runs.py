@@ -138,7 +138,7 @@ class ActiveRuns:
     ) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
 
-        This is a separate task because a task that is cancelled before its first step never runs its own `finally`.
+        This is a separate task because a task cancelled before its first step never runs its own `finally`.
         """
         run, trace = recorder.run, prepared.trace
         outcome = await self._wait_for_outcome(run, work, stopping)
@@ -186,7 +186,7 @@ class ActiveRuns:
         return True
 
     async def _give_back_after_outage(self, recorder: RunRecorder, stopping: asyncio.Future[RunState]) -> bool:
-        """Let any process continue a run that an outage of the database has cut off. Return whether that is possible.
+        """Let any process continue a run after an outage of the database. Return whether this is possible.
 
         The run continues from the messages on disk. A message may be there although its commit got no reply.
         """
@@ -257,7 +257,7 @@ class ActiveRuns:
         work.cancel()
 
     def _forget_run(self, run: Run, active: ActiveRun) -> None:
-        """Forget a run that is over. If its end task was cancelled or failed, the watchdog ends the run."""
+        """Forget an ended run. If its end task was cancelled or failed, the watchdog ends the run."""
         # The next run may have begun in this thread since this run released it.
         if self.by_thread.get(run.thread_id) is active:
             del self.by_thread[run.thread_id]

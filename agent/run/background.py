@@ -16,13 +16,13 @@ class RunFollower(Protocol):
 
 
 class BackgroundTasks:
-    """The tasks of one follower, by thread."""
+    """The tasks of a follower, by thread."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def start(self, thread_id: str, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
-        """Start a task, unless the thread has an unfinished one."""
+        """Start a task, unless the thread's task is unfinished."""
         if thread_id not in self._tasks:
             task = asyncio.create_task(work(), name=name)
             self._tasks[thread_id] = task

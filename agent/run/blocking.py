@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class BlockingPool:
-    """A pool of threads for the blocking work of runs. The caller that makes the pool shuts it down."""
+    """A pool of threads for the blocking work of runs. Its creator shuts it down."""
 
     pool: ThreadPoolExecutor
 

@@ -60,7 +60,7 @@ def check_models(models: Sequence[str], catalog: ModelCatalog) -> tuple[str, ...
 
 
 class CandidateRecorder(RunRecorder):
-    """Records one candidate. It closes with the recorder of its run."""
+    """Records a candidate. It closes with the recorder of its run."""
 
     def __init__(self, candidate: Candidate, parent: RunRecorder, runs: Runs, hub: RunHub, blocking: BlockingPool) -> None:
         super().__init__(parent.run, CandidateWriter(parent.run, runs, hub, candidate), blocking)
@@ -195,7 +195,7 @@ class CandidateDriver:
     async def retry(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> bool:
         """Let one model answer again while others write. Return False if none writes; the run then begins again.
 
-        Raises the errors of `Runs.retry_candidate`, which acts for the caller. The run's tasks act for its owner.
+        Raises the errors of `Runs.retry_candidate`, which acts for the caller. The run's tasks act for its first asker.
         """
         at_work = self._at_work.get(key.run_id)
         if at_work is None or at_work.recorder.run.thread_id != thread_id:
@@ -210,7 +210,7 @@ class CandidateDriver:
         return True
 
     async def answer_reopened(self, run_id: str) -> None:
-        """Start the models that are tried again at another process."""
+        """Start the models that another process tries again."""
         at_work = self._at_work.get(run_id)
         # The run looks for them itself.
         if at_work is None or at_work.is_over:

@@ -1,4 +1,4 @@
-"""Conclusions of branches. The model drafts one when a person asks for it, and the draft is not stored."""
+"""Conclusions of branches. The model drafts a conclusion when a person asks for it, and the draft is not stored."""
 
 import asyncio
 from collections.abc import Sequence

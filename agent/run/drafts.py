@@ -1,4 +1,4 @@
-"""Drafts of running answers on disk, so that a crash loses little text."""
+"""Drafts of running answers on disk, so a crash loses little text."""
 
 import asyncio
 import logging

@@ -88,7 +88,7 @@ class RunDriver:
     def _load_request(self, prepared: PreparedRun) -> tuple[ChosenModel, list[AnyMessage]]:
         """Load the model, which the preparation has already loaded, and build the first request.
 
-        A path that cannot be sent raises here, so that the run ends with a sentence.
+        A path that cannot be sent raises here, so the run ends with a sentence.
         """
         return prepared.settings.resolve_model(self.catalog), prepared.build_messages()
 
@@ -184,7 +184,7 @@ class RunDriver:
         return questions
 
     async def _write_summary(self, recorder: RunRecorder, context: RunContext, scope: SummaryScope) -> None:
-        """Ask for a summary and commit it in one transaction with the run's end, so a crash leaves all or nothing."""
+        """Ask for a summary and commit it in a transaction with the run's end, so a crash leaves all or nothing."""
         run = recorder.run
         # Record it off the path: a summary's text is no answer, and stopping keeps nothing of it.
         off_path = replace(

@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUpParts:
-    """The parts that every follower with a question to a model uses."""
+    """The parts of every follower with a question to a model."""
 
     store: Store
     runs: Runs
@@ -41,7 +41,7 @@ class FollowUpParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUpKind:
-    """One kind of follow-up work."""
+    """The name, prompt, trace event and limits of a kind of follow-up work."""
 
     name: str
     prompt_name: str
@@ -54,7 +54,7 @@ class FollowUpKind:
 
 
 class FollowUp:
-    """Follow-up work of one kind, for one thread at a time."""
+    """Follow-up work of a kind, at most once at a time in each thread."""
 
     def __init__(self, kind: FollowUpKind, tracer: Tracer, max_seconds: float) -> None:
         self._kind = kind

@@ -76,7 +76,7 @@ class Subscription:
 
 
 class RunHub:
-    """Serves one process and one event loop. `publish` never waits, so a slow page cannot slow a run."""
+    """Serves a single process and event loop. `publish` never waits, so a slow page cannot slow a run."""
 
     def __init__(self) -> None:
         self.remote_runs: RemoteRuns | None = None
@@ -165,7 +165,7 @@ class RunHub:
         self._drop_followers(thread_id)
 
     def disown_run(self, thread_id: str, key: RunKey) -> None:
-        """Forget a run of this process that another process has taken. Its followers subscribe again."""
+        """Forget a run after another process has taken it. Its followers subscribe again."""
         if self.find_own_run(thread_id) == key:
             self._disowned_threads.add(thread_id)
             self._remote_threads.add(thread_id)

@@ -68,7 +68,7 @@ class _Candidate:
 class Judge:
     """Judges the state after each run once, and one state of a thread at a time.
 
-    It asks the thread's own model, so that no conversation reaches a new provider.
+    It asks the thread's own model, so no conversation reaches a new provider.
     """
 
     def __init__(self, parts: FollowUpParts, max_seconds: float = MAX_VERDICT_SECONDS) -> None:

@@ -58,7 +58,7 @@ class RunKey:
 
 @dataclass(slots=True)
 class PendingAnswer:
-    """The uncommitted text of one answer, in pieces."""
+    """The uncommitted text of an answer, in pieces."""
 
     model: str = ""
     texts: list[str] = field(default_factory=list)

@@ -20,7 +20,7 @@ class _OpenTool:
 
 
 class OpenCalls:
-    """The open calls of one run, by id. Each part of a run, a candidate, has its own."""
+    """The open calls of a run, by id. Each part of a run, a candidate, has its own."""
 
     def __init__(self) -> None:
         self._parts: list[OpenCalls] = []

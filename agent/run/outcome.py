@@ -68,10 +68,10 @@ def is_cut_by_outage(work: asyncio.Task[None]) -> bool:
 
 
 def describe_run_failure(error: BaseException, place: str, *, run: Run) -> str:
-    """Describe any failure in one sentence for people, and log it with the part of the run that failed.
+    """Describe any failure in a sentence for people, and log it with the failed part of the run.
 
-    The log gets the provider's words as one bounded line without keys. Other errors may quote a conversation, so the log
-    gets only their class and place in the code.
+    The log gets the provider's words as a single bounded line without keys. Other errors may quote a conversation, so
+    the log gets only their class and place in the code.
     """
     try:
         if isinstance(error, LimitReached):

@@ -55,7 +55,7 @@ class WrittenMessage:
 
 
 class RunRecorder:
-    """Records one run (see `state.Recorder`). After the run's end it refuses everything with `RunEndedError`."""
+    """Records a run (see `state.Recorder`). After the run's end it refuses everything with `RunEndedError`."""
 
     def __init__(self, run: Run, writer: AnswerWriter, blocking: BlockingPool) -> None:
         self.run = run
@@ -227,7 +227,7 @@ class RunRecorder:
             return await self._blocking.run(self.writer.write_end, end)
 
     def build_last_messages(self, state: RunState) -> list[NewMessage]:
-        """Build the partial messages, and results for the open calls. An agent that is writing waits for no call."""
+        """Build the partial messages, and results for the open calls. A writing agent waits for no call."""
         texts = [
             replace(new, agent=agent)
             for agent in dict.fromkeys((*self._pending_texts, *self._pending_reasoning))

@@ -127,9 +127,9 @@ class Runner:
     ) -> Run:
         """Pass a person's answers to a waiting user graph, by the ids of its questions, and let it continue.
 
-        A graph that stops before a node continues without answers. `seen` maps ids of questions to the keys that the person
-        saw: a later question with the same id does not get the answer. Raises `NothingToDecideError`, and an error with a
-        sentence if the asking node is gone, since LangGraph would drop the answer.
+        A graph that stops before a node continues without answers. `seen` maps ids of questions to the keys that the
+        person saw: a later question with the same id does not get the answer. Raises `NothingToDecideError`, and an
+        error with a sentence if the asking node is gone, since LangGraph would drop the answer.
         """
         check_answers(answers)
         waiting = {each.id: each.key for each in await self.blocking.run(self.list_questions, thread_id)}
@@ -148,7 +148,7 @@ class Runner:
         return self.user_graphs.read_rest(thread_id, with_drafts=with_drafts) if self.user_graphs else GraphRest()
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
-        """Return the questions of a user graph that wait at its conversation's head. Blocks."""
+        """Return a user graph's waiting questions at its conversation's head. Blocks."""
         return self.read_rest(thread_id).questions
 
     def list_move_calls(self, thread_id: str) -> list[str]:
@@ -187,8 +187,8 @@ class Runner:
     async def stop(self, thread_id: str, max_seconds: float | None = None) -> bool:
         """Stop the thread's run and wait until it has released the thread. Return whether there was a run.
 
-        Messages on disk stay. Work that does not stop soon is abandoned: it continues for a while, and can change nothing.
-        The wait ends after `max_seconds`, or when the database has refused the end, which is then written later.
+        Messages on disk stay. Work that does not stop soon is abandoned: it continues, but can change nothing. The wait
+        ends after `max_seconds`, or when the database has refused the end, which is then written later.
         """
         if await self._belongs_to_another(thread_id):
             return False
@@ -218,7 +218,7 @@ class Runner:
             await self.reruns.leave(thread_id)
 
     async def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
-        """Stop one of several answering models. The others continue. Nothing happens if its answer has ended."""
+        """Stop a candidate's answer. The other models continue. Nothing happens if its answer has ended."""
         if await self._belongs_to_another(thread_id):
             return
         active = self.active_runs.by_thread.get(thread_id)
@@ -228,7 +228,7 @@ class Runner:
             self.worker.stop_candidate(thread_id, run_id, number)
 
     async def retry_candidate(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> None:
-        """Let one of several models answer the question again. The other answers stay, and running answers continue.
+        """Let a candidate answer the question again. The other answers stay, and running answers continue.
 
         Raises `NothingToRetryError` and `ThreadNotFoundError`.
         """

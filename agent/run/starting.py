@@ -79,7 +79,7 @@ class RunStarter:
         return run
 
     def _needs_start(self, request: RunRequest, run: Run) -> bool:
-        """Return whether no task drives a run yet. A run that retries a candidate starts a second time."""
+        """Return whether no task drives a run yet. A candidate's retry starts a run again."""
         # Another process has handled the same request.
         if run.worker != self.preparer.runs.worker_id:
             return False
@@ -89,7 +89,7 @@ class RunStarter:
         return active is None or active.recorder.run.id != run.id
 
     def _remember_start(self, run: Run) -> None:
-        """Remember that a run was started. Forget the oldest runs that are over."""
+        """Remember the start of a run. Forget the oldest ended runs."""
         active_ids = {active.recorder.run.id for active in self.active_runs.by_thread.values()}
         ended_ids = [run_id for run_id in self.started_run_ids if run_id not in active_ids]
         for run_id in ended_ids[: max(0, len(ended_ids) - MAX_REMEMBERED_RUNS + 1)]:

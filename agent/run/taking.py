@@ -1,4 +1,4 @@
-"""Takes runs: begins a run that waits for a worker, and continues a dead worker's run if that is safe."""
+"""Takes runs: begins waiting runs, and continues runs of dead workers if it is safe."""
 
 import logging
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _TakenRun:
-    """A run that this process now holds: prepared to continue, or with the state in which it is to end."""
+    """A taken run: prepared to continue, or with the state in which it is to end."""
 
     run: Run
     # Events to publish.
@@ -84,7 +84,7 @@ class RunTaker:
                 await self.watchdog.interrupt_orphan(thread_id)
 
     def _find_actor(self, run_id: str, thread_id: str) -> tuple[str, bool]:
-        """Return the person for whom a run acts and True, or the owner and False if that person may no longer write."""
+        """Return the person for whom a run acts and True, or the owner and False if the person may no longer write."""
         owner, run = self.store.get_thread(thread_id).owner, self.runs.get_run(run_id)
         person = run.person if run and run.person else owner
         with act_for(person):
@@ -123,7 +123,7 @@ class RunTaker:
         return job.scope is not None or bool(run.candidates) or not self._has_open_calls(run)
 
     def _count_death(self, run: Run) -> Run:
-        """Count the death of a process that drove the run. Runs that are given back, as in a deployment, do not count."""
+        """Count the death of the run's process. Runs that are given back, as in a deployment, do not count."""
         job = RunJob.parse(run.job or "")
         written = replace(job, deaths=job.deaths + 1).write()
         self.runs.change_job(run, written)

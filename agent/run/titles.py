@@ -1,4 +1,4 @@
-"""Titles: after a conversation's first answer, a model suggests a title that replaces the first message's text.
+"""Titles: after a conversation's first answer, a model suggests a title to replace the first message's text.
 
 A person's title always wins.
 """

@@ -36,7 +36,7 @@ class RunWatchdog:
             await asyncio.wait({self._task})
 
     async def release_orphans(self) -> None:
-        """Release the threads of all owners with a run that no task drives, because the database refused its end."""
+        """Release all owners' threads with a run that no task drives, because the database refused its end."""
         with act_for(EVERYBODY):
             await self._release_orphans()
 

@@ -219,7 +219,7 @@ class RunWorker:
         self._next_beat = asyncio.Event()
 
     async def _act_repeatedly(self) -> None:
-        """Act on the findings of heartbeats in a separate task, so that no heartbeat is delayed."""
+        """Act on the findings of heartbeats in a separate task, so no heartbeat is delayed."""
         while True:
             if (found := self._found) is None:
                 await self._next_beat.wait()
@@ -258,7 +258,7 @@ class RunWorker:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def _check_taken(self, active: ActiveRun) -> None:
-        """Let go of a run that another process has taken. Runs that have just ended are missing, too."""
+        """Let go of a run after another process has taken it. Runs that have just ended are missing, too."""
         run = active.recorder.run
         found = await self.blocking.run(self.runs.get_run, run.id)
         if found is not None and found.attempt != run.attempt:

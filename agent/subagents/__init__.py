@@ -1,1 +1,1 @@
-"""Sub-agents that the main agent calls, and forks on which it tries several prompts."""
+"""Sub-agents of the main agent, and forks to try several prompts."""

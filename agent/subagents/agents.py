@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A sub-agent. It has the named tools that are enabled. Without a `model`, it uses the conversation's model."""
+    """A sub-agent. It has the enabled tools among `tools`. Without a `model`, it uses the conversation's model."""
 
     name: str
     instructions: str

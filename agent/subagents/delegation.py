@@ -41,7 +41,7 @@ _EMPTY_ANSWER_TEXT = "(The agent had nothing to say.)"
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A call on the path without a result. `question` is its message to a sub-agent, once that is on the path."""
+    """A call on the path without a result. `question` is its message to a sub-agent, once the message is on the path."""
 
     agent: str
     call: ToolCall
@@ -149,7 +149,7 @@ class SubAgents:
         return compose_system_text(general, agents=describe_agents(others) if ASK_AGENT in agent.tools else "")
 
     def load_memory(self, agent: Agent, model: ChosenModel, *, moves: bool) -> list[Message]:
-        """Load the end of an agent's memory that fits its model's window. Blocks.
+        """Load the end of an agent's memory for its model's window. Blocks.
 
         An agent that moves needs the memory from its beginning, since positions count from there.
         """
@@ -171,7 +171,7 @@ class SubAgents:
 
 
 class RunDelegator:
-    """The delegations of one run. A sub-agent answers one question at a time, and further questions wait."""
+    """The delegations of a run. A sub-agent answers one question at a time, and further questions wait."""
 
     def __init__(self, sub_agents: SubAgents, open_calls: Sequence[OpenCall]) -> None:
         """Make the delegations. The agents in `open_calls` continue with these before they get other questions."""
@@ -213,7 +213,9 @@ class RunDelegator:
             self._asked_agents[context.agent].remove(name)
 
     def _waits_for(self, name: str, caller: str) -> bool:
-        """Return whether an agent waits for the caller, directly or through others. That would be a cycle."""
+        """Return whether an agent waits for the caller, directly or through others. Its question would then close a
+        cycle.
+        """
         return name == caller or any(self._waits_for(each, caller) for each in self._asked_agents[name])
 
     async def _answer_question(
@@ -259,7 +261,7 @@ class RunDelegator:
         )
 
     async def _await_turn(self, name: str, key: CallKey) -> None:
-        """Wait until the sub-agent is free. Raises `AwaitingDecision` if a person must decide before that."""
+        """Wait until the sub-agent is free. Raises `AwaitingDecision` if a person must decide first."""
         async with self._turn_changed:
             await self._turn_changed.wait_for(lambda: self._at_work.get(name, key) == key or name in self._waiting_agents)
             if self._at_work.setdefault(name, key) != key:

@@ -1,7 +1,7 @@
 """Forks of the agent: each prompt of a `fork` becomes a real branch, and the agent works on all of them side by side.
 
-The branches begin before the answer that calls `fork`, so that no branch contains the call. They are made in one
-transaction with their prompts. Their messages belong to the run, and are undone with it.
+The branches begin before the answer with the `fork` call, so no branch contains the call. They are made in a transaction
+with their prompts. Their messages belong to the run, and are undone with it.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunForkExplorer:
-    """Runs the forks of one run. With `needs_approval`, a person decides about each fork first."""
+    """Runs the forks of a run. With `needs_approval`, a person decides about each fork first."""
 
     store: Store
     runs: Runs
@@ -92,7 +92,7 @@ class RunForkExplorer:
         return ToolOutcome(json.dumps(named, ensure_ascii=False, indent=1), has_failed)
 
     def _load_path(self, call: ToolCall, limits: Limits) -> list[Message]:
-        """Load the agent's messages before the answer that calls `fork`."""
+        """Load the agent's messages before the answer with the `fork` call."""
         # Sub-agents may have written much since the answer.
         turn = load_last_turn(self.store, self.run.thread_id)
         answer = next(each for each in reversed(turn) if each.agent == MAIN and call["id"] in list_call_ids(each))
@@ -104,7 +104,7 @@ class RunForkExplorer:
     async def _run_branch(
         self, branch_id: str, system: str, path: list[Message], context: RunContext, slots: asyncio.Semaphore
     ) -> dict[str, str]:
-        """Return the answer of one branch. Its failure is a result, and does not end the other branches."""
+        """Return the answer of a branch. Its failure is a result, and does not end the other branches."""
         async with slots:
             return await self._answer_on_branch(branch_id, system, path, context)
 
@@ -150,7 +150,7 @@ class RunForkExplorer:
 
 @dataclass(frozen=True, slots=True)
 class BranchRecorder:
-    """Records one branch. Its text is not shown while it is written, since the page shows another branch."""
+    """Records a branch. Its text is not shown while it is written, since the page shows another branch."""
 
     runs: Runs
     run: Run
@@ -228,7 +228,7 @@ def _make_first_message(prompt: str, call: ToolCall, number: int) -> NewMessage:
 
 
 def _trace_branch(first: Message, system: str, context: RunContext) -> RunTrace:
-    """Return the trace of a branch that begins with this message."""
+    """Return the trace of the branch after this first message."""
     mark = AttemptMark.of(first)
     assert mark is not None
     return context.trace.for_agent(f"branch {mark.number}", system, mark.call_id, _name_branch(str(first.langchain.text)))

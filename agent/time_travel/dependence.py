@@ -18,7 +18,7 @@ def list_call_ids(message: Message) -> list[str]:
 
 
 def find_dependents(path: Sequence[Message], target: Message) -> set[str]:
-    """Return the ids of the messages after `target` that depend on it."""
+    """Return the ids of the later messages that depend on `target`."""
     tracker = _DependenceTracker()
     dependents: set[str] = set()
     for message in path:

@@ -47,7 +47,7 @@ class ExcerptRequest:
 
 
 def build_excerpt(request: ExcerptRequest, origin: PlaceName, messages: Sequence[Message]) -> NewMessage:
-    """Build the note from messages that only the other branch has. Raises `ExcerptRefusedError`."""
+    """Build the note from messages of the other branch alone. Raises `ExcerptRefusedError`."""
     conclusion = request.conclusion.strip()
     if not messages:
         raise ExcerptRefusedError(sentence("That place has no messages of its own."))

@@ -87,7 +87,7 @@ class RequestedCheckpoint:
 
 @dataclass(slots=True)
 class TimeTravelExecutor:
-    """Makes the moves of one run (see the protocol)."""
+    """Makes the moves of a run (see the protocol)."""
 
     store: Store
     runs: Runs

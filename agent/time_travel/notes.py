@@ -40,7 +40,7 @@ def format_note(
 
 
 def _quote_original(target: Message, *, keep_target: bool) -> str:
-    """Return the beginning of the target. If it is a note, return the text that it quotes, so that notes never nest."""
+    """Return the beginning of the target. For a note, return its quoted text, so notes never nest."""
     text = str(target.langchain.text)
     if MoveMark.of(target) is not None and (quoted := _ORIGINAL.extract(text)) is not None:
         # A note from a file was never escaped.

@@ -24,7 +24,7 @@ class PathChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SavedCheckpoint:
-    """The result of a request for a checkpoint. A checkpoint of a memory is the mark of that result."""
+    """The result of a request for a checkpoint. A memory's checkpoint is the mark of the result."""
 
     name: str
     mark: MemoryCheckpointMark | None = None

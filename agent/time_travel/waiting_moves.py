@@ -1,4 +1,4 @@
-"""The moves among the calls that wait for a person, and the messages that each would remove."""
+"""The moves among the calls waiting for a person, and the messages each would remove."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,7 +20,7 @@ from checkpoints.values.limits import MAX_READ_VALUES
 
 @dataclass(frozen=True, slots=True)
 class WaitingMove:
-    """A move that waits for a person, and what it would remove from the path, or from a sub-agent's memory."""
+    """A move waiting for a person, and what it would remove from the path, or from a sub-agent's memory."""
 
     # The agent that asks for the move.
     agent: str
@@ -33,7 +33,7 @@ class WaitingMove:
 def find_waiting_moves(
     store: Store, thread_id: str, load_context: Callable[[], Context | None], numbers: NumberStyle = DEFAULT_NUMBERS
 ) -> dict[str, WaitingMove]:
-    """Return the waiting moves of all agents by the ids of their calls, without moves that would be refused.
+    """Return the waiting moves of all agents by the ids of their calls, without refused moves.
 
     An agent's first move waits alone, since its later moves wait for it. Ids are unique among the calls of a run. Only
     the last turn is read, and from the agent's messages only those that its move needs.

@@ -1,1 +1,1 @@
-"""The tools of agents, one file for each tool, and the approval of their calls."""
+"""The tools of agents, each in its own file, and the approval of their calls."""

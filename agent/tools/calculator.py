@@ -69,7 +69,7 @@ def parse_expression(expression: str) -> ast.expr:
 
 
 def _to_python(text: str) -> str:
-    """Return only known tokens, one space apart, so that Python's parser receives no string, keyword or other sign."""
+    """Return only known tokens, one space apart, so Python's parser receives no string, keyword or other sign."""
     tokens: list[str] = []
     # For each open parenthesis: whether it holds a function's arguments.
     calls: list[bool] = []

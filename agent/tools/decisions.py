@@ -18,7 +18,7 @@ DENIED_TEXT = "The user did not allow this call."
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A person's decision about one call: allow it, change its arguments, answer it, or deny it."""
+    """A person's decision about a call: allow it, change its arguments, answer it, or deny it."""
 
     call_id: str
     kind: Literal["allow", "edit", "respond", "deny"]
@@ -32,7 +32,7 @@ class AwaitingDecision(Exception):
 
 
 def apply_changes(call: ToolCall, decision: Decision | None) -> ToolCall:
-    """Return the call with the arguments that a person changed."""
+    """Return the call with a person's changed arguments."""
     return call if decision is None or decision.arguments is None else {**call, "args": decision.arguments}
 
 

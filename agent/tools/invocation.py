@@ -52,8 +52,8 @@ def _forget(task: asyncio.Task[Any]) -> None:
 async def invoke_tool(tool: BaseTool, arguments: dict[str, Any]) -> str:
     """Invoke a tool and return its result as text.
 
-    A plain function runs on a thread, which is abandoned on cancellation. Code that turns another result into text runs
-    on a thread as well, since it belongs to the tool.
+    A plain function runs on a thread, which is abandoned on cancellation. So does code that turns another result into
+    text, since it belongs to the tool.
     """
     given = _wrap_arguments(tool, arguments)
     if _is_plain(tool):

@@ -162,7 +162,7 @@ class _ServerConnection:
                 asyncio.get_running_loop().call_later(MAX_NOISE_SECONDS, call.cancel)
 
     async def _watch_session(self, session: "ClientSession") -> None:
-        """Raise when the session has died, and never return. A program that ended may give no other sign."""
+        """Raise when the session has died, and never return. An ended program may give no other sign."""
         from mcp import MCPError  # noqa: PLC0415
         from mcp_types import METHOD_NOT_FOUND  # noqa: PLC0415
 

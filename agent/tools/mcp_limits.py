@@ -16,7 +16,7 @@ _MINUTE_SECONDS = 60.0
 
 
 class Allowance:
-    """The bytes that one server may send in a minute."""
+    """The bytes that a server may send in a minute."""
 
     def __init__(self) -> None:
         self._spent, self._since = 0, monotonic()

@@ -85,7 +85,7 @@ async def open_address(url: str, headers: Mapping[str, str]) -> AsyncIterator[An
 async def _limit_response(allowance: Allowance, response: httpx2.Response) -> None:
     """Limit the body of an answer while it arrives unpacked, since a packed body would grow behind the limits.
 
-    Refusals with 400 or 404 may hold a message. Other refusals end the session, so that the log names the status. Raises
+    Refusals with 400 or 404 may hold a message. Other refusals end the session, so the log names the status. Raises
     `HTTPStatusError`.
     """
     kind = response.headers.get("content-type", "").lower().partition(";")[0]

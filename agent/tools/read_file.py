@@ -26,7 +26,7 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def make_read_file_tool(folder: Path) -> BaseTool:
-    """Return the tool `read_file(path, first_line)`. Its failures are ToolExceptions that tell the model how to proceed."""
+    """Return the tool `read_file(path, first_line)`. Its failures are ToolExceptions with advice for the model."""
 
     def read_file(path: str = ".", first_line: int = 1) -> str:
         """Read a text file of the user's folder, or list a folder. Long files come in pages: ask again with first_line.

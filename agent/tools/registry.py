@@ -1,4 +1,4 @@
-"""The tools of agents, one file for each tool. The settings select among them (see docs/tools.md)."""
+"""The tools of agents, each in its own file. The settings select among them (see docs/tools.md)."""
 
 from collections.abc import Collection
 from pathlib import Path

@@ -1,3 +1,3 @@
-"""The result of a tool that only a run's graph can run."""
+"""The result of a graph's tool outside a run."""
 
 OUTSIDE_RUN_TEXT = "This works only within a run of the agent."

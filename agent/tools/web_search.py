@@ -117,5 +117,5 @@ def _format_search_result(number: int, result: dict[str, Any]) -> str:
 
 
 def _clean_field(text: object, max_chars: int) -> str:
-    """Return a field of the answer as one clean line. Other values than text count as empty."""
+    """Return a field of the answer as a single clean line. Other values than text count as empty."""
     return clean_line(text, max_chars) if isinstance(text, str) else ""

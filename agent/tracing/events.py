@@ -1,4 +1,4 @@
-"""The events that a run reports to its tracer. Times are nanoseconds since 1970."""
+"""The events of a run for its tracer. Times are nanoseconds since 1970."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class ToolCarriedOut:
 
 @dataclass(frozen=True, slots=True)
 class AgentFinished:
-    """The work of a sub-agent on one question, or of a branch of a fork."""
+    """The work of a sub-agent on a question, or of a branch of a fork."""
 
     run_id: str
     work_id: str

@@ -199,7 +199,7 @@ class LangfuseTracer(OpenTelemetryTracer):
         self._project = quote(self._client.api.projects.get(request_options=_ONE_TRY).data[0].id, safe="")
 
     def _send_score(self, feedback: Feedback) -> None:
-        """Send one score for each message, under the message's id, so that a second opinion replaces the first.
+        """Send one score for each message, under the message's id, so a second opinion replaces the first.
 
         The client's own queue of scores would overtake the withdrawal of a score.
         """

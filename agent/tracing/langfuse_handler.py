@@ -27,7 +27,7 @@ _BYTES = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{400,}={0,2}")
 
 
 class CallHandler(CallbackHandler):
-    """The handler of one call. The call is below its step of the run, or a follow-up has its own trace."""
+    """The handler of a call. The call is below its step of the run, or a follow-up has its own trace."""
 
     def __init__(self, call: TracedCall, public_key: str, prices: Prices) -> None:
         own_trace: TraceContext = {"trace_id": derive_trace_id(name_trace(call))}

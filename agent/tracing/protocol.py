@@ -22,7 +22,7 @@ class Tracer(Protocol):
     def record(self, event: TraceEvent) -> None: ...
 
     def follow_call(self, call: TracedCall) -> Sequence[BaseCallbackHandler]:
-        """Return LangChain's handlers for a call that begins now."""
+        """Return LangChain's handlers for a new call."""
         ...
 
     def find_prompt(self, name: str, builtin: str) -> Prompt:
@@ -37,7 +37,7 @@ class Tracer(Protocol):
 
 
 class NoTracing:
-    """A tracer that drops every event. Other tracers inherit from it."""
+    """Drops every event. Other tracers inherit from it."""
 
     is_on = False
 

@@ -8,7 +8,7 @@ from checkpoints import Message, Operation, OperationKind, Run, Store, Thread
 
 
 def build_start_event(store: Store, run: Run, path: Sequence[Message], *, is_asked: bool) -> RunBegun:
-    """Return the first event. `is_asked` says that the run began with the path's last message, the user's."""
+    """Return the first event. `is_asked` says whether the run began with the path's last message, the user's."""
     question = next((each for each in reversed(path) if each.type == "human" and not each.damaged), None)
     before = path[:-1] if is_asked else path
     text = question.langchain.text if question else ""
@@ -27,7 +27,7 @@ def _locate_start(store: Store, run: Run, thread: Thread, node_id: str | None) -
 
 
 def _find_left_head(newest_first: Sequence[Operation], run: Run) -> str | None:
-    """Return the head before this run's own edit or retry, or before the restore that preceded it."""
+    """Return the head before this run's own edit or retry, or before the preceding restore."""
     for operation in newest_first:
         is_own = operation.undo_group == run.id
         if operation.kind is OperationKind.RESTORE or (

@@ -1,4 +1,4 @@
-"""The trace of one run. The run's nodes report each step here, and a tracer receives the step when it has ended."""
+"""The trace of a run. The run's nodes report each step here, and a tracer receives the step when it has ended."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _AgentWork:
 
 
 class RunTrace:
-    """The report of one agent's nodes. It keeps the times, and records each step when it has ended."""
+    """The report of an agent's nodes. It keeps the times, and records each step when it has ended."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class RunTrace:
     def for_agent(self, agent: str, system_text: str, call_id: str = "", title: str = "") -> RunTrace:
         """Return a trace for a sub-agent or a branch. Several work at the same time.
 
-        `call_id` is the call that began the work. The steps then lie below that call.
+        `call_id` is the call that began the work. The steps then lie below the call.
         """
         work = _AgentWork(uuid.uuid4().hex, call_id, title, time_ns()) if call_id else None
         prompt = Prompt(SYSTEM_PROMPT_NAME, system_text)
@@ -197,7 +197,7 @@ class RunTrace:
         self.on_agent_end(error or STOPPED_TEXT)
 
     def _record_waiting(self) -> None:
-        """Record the calls that wait for a person's decision, and the sub-agents that work on them."""
+        """Record the calls waiting for a person's decision, and the sub-agents at work on them."""
         for other in self._agent_traces:
             other._record_waiting()
         for call, began_ns in self._running_tools.values():

@@ -19,7 +19,7 @@ logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
 
 
 class WarnOnce:
-    """Logs once that a service fails, with only the kind of the failure, since its answer may hold any text."""
+    """Logs a service's failure once, with only the kind of the failure, since its answer may hold any text."""
 
     def __init__(self, text: str) -> None:
         """Make a logger. `text` has a place for the kind."""
@@ -33,7 +33,7 @@ class WarnOnce:
 
 
 class BackgroundWorker:
-    """A daemon thread that does one job after the other."""
+    """A daemon thread with a queue of jobs."""
 
     def __init__(self, name: str, warning: WarnOnce) -> None:
         self._warning = warning

@@ -1,4 +1,4 @@
-"""The ids of traces and spans. They are derived from runs and steps, so that nothing has to be stored to find them."""
+"""The ids of traces and spans. They are derived from runs and steps, so nothing has to be stored to find them."""
 
 from hashlib import sha256
 from threading import local

@@ -33,7 +33,7 @@ Attributes = Mapping[str, AttributeValue]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a run that has ended."""
+    """An ended step of a run."""
 
     run_id: str
     name: str
@@ -54,7 +54,7 @@ def make_step_context(run_id: str, step_id: str) -> Context:
 
 
 class _Provider(TracerProvider):
-    """A provider that knows its processors, since its own shutdown waits for one after the other."""
+    """A provider with a list of its processors, since its own shutdown waits for one after the other."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -14,7 +14,7 @@ MAX_UNFINISHED_SENDERS = 100
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Everything that one process has sent at once. With `has_gap`, earlier batches of this sender are missing."""
+    """The items that one process has sent at once. With `has_gap`, earlier batches of this sender are missing."""
 
     sender: str
     number: int

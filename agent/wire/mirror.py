@@ -38,7 +38,7 @@ class _RemoteRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiter:
-    """A follower that waits until the run that it has read is known, or has ended."""
+    """A follower that waits until its run is known, or has ended."""
 
     run_id: str
     done: asyncio.Event = field(default_factory=asyncio.Event)
@@ -159,7 +159,7 @@ class Mirror:
         return waiter.done.is_set()
 
     def show_draft(self, thread_id: str, draft: LiveRun) -> None:
-        """Show a run from the database, until one of its events arrives and its state is requested again."""
+        """Show a run from the database, until an event of the run arrives and its state is requested again."""
         self._runs[thread_id] = _RemoteRun(RunKey(draft.run_id, UNKNOWN_ATTEMPT), UNKNOWN_OFFSET, is_whole=False)
         self._hub.begin_remote_run(thread_id, draft, UNKNOWN_ATTEMPT)
 
@@ -170,12 +170,12 @@ class Mirror:
                 self._ask(thread_id, run.key.run_id)
 
     def look_again(self) -> None:
-        """Make the followers of other processes' runs subscribe again, because one of these processes has fallen silent."""
+        """Make the followers of other processes' runs subscribe again, because a process has fallen silent."""
         for thread_id in list(self._runs):
             self.forget_run(thread_id)
 
     def forget_run(self, thread_id: str) -> None:
-        """Forget a thread's run, because one of its events never comes. Its followers subscribe again."""
+        """Forget a thread's run, because an event of the run never comes. Its followers subscribe again."""
         self._runs.pop(thread_id, None)
         self._hub.forget_remote_run(thread_id)
 
@@ -230,7 +230,7 @@ class Mirror:
         self._stop_waiting(thread_id, event.run_id)
 
     def _stop_waiting(self, thread_id: str, run_id: str | None = None) -> None:
-        """Wake the followers that wait for a run of a thread, or for any run."""
+        """Wake the followers waiting for a run of a thread, or for any run."""
         for each in self._waiters.get(thread_id, ()):
             if run_id in (None, each.run_id):
                 each.done.set()

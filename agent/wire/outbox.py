@@ -116,7 +116,7 @@ class Outbox:
                 self._open.pop(thread_id, None)
 
     def forget_run(self, thread_id: str) -> None:
-        """Forget a run that another process now drives."""
+        """Forget a run after another process has taken it."""
         self._progress.pop(thread_id, None)
         self._open.pop(thread_id, None)
 
@@ -191,7 +191,7 @@ def _encode_or_drop(event: Event) -> Any:
 
 
 def _join_texts(earlier: Event, later: TextDelta | ReasoningDelta) -> Event | None:
-    """Return one event for two texts of one kind, or None for different kinds."""
+    """Return a joint event for two texts of the same kind, or None for different kinds."""
     if isinstance(earlier, CandidateProgress):
         # The joined event is a text.
         joined = _join_texts(earlier.event, later)

@@ -1,6 +1,6 @@
 """The wire over PostgreSQL's notifications: each process sees the runs of the others like its own.
 
-A process that is alone sends only a heartbeat a second.
+A single process sends only a heartbeat a second.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class Notifications(Protocol):
-    """Texts that every process receives (see checkpoints.storage.notifications)."""
+    """Texts for all processes (see checkpoints.storage.notifications)."""
 
     async def send(self, payloads: Sequence[str]) -> None: ...
 
