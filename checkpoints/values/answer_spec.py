@@ -1,4 +1,4 @@
-"""The spec of the model that wrote an answer, in the answer's `response_metadata`: the only code that knows its key."""
+"""The model spec in an answer's `response_metadata`. Only this module knows the key."""
 
 from collections.abc import Mapping
 
@@ -6,11 +6,10 @@ _SPEC_KEY = "spec"
 
 
 def make_spec_entry(spec: str) -> dict[str, str]:
-    """Make the entry of an answer's metadata."""
     return {_SPEC_KEY: spec}
 
 
 def read_spec(metadata: object) -> str:
-    """Return the spec that the metadata of an answer names; empty without one. A file may hold any value there."""
+    """Return the spec in an answer's metadata, or an empty text. Imported metadata may hold any value."""
     spec = metadata.get(_SPEC_KEY) if isinstance(metadata, Mapping) else None
     return spec if isinstance(spec, str) else ""

@@ -1,10 +1,11 @@
-"""The writes of tasks that a state has applied, as JSON: references by task and channel.
+"""JSON references to the task writes applied by a state, grouped by task and channel.
 
-`["n", runs, 0]` names messages of this state by their places, which are negative: from its end. `["n", place, 0]` names
-one. A 1 says that they had no ids yet. `["o", {name: reference}]` is an object. All others are references of channels.
+`["n", runs, 0]` names messages of this state by negative places, counted from its end. `["n", place, 0]` names a
+single message. A final 1 marks messages without ids. `["o", {name: reference}]` is an object. All others are channel
+references.
 
-Most steps of a graph differ in the ids of tasks and in few values, which are *leaves*, as are places far from the end. All
-else is a part of the shape.
+Most steps of a graph differ only in task ids and a few values. These values, and places far from the end, are
+*leaves*. Everything else belongs to the shape.
 """
 
 import itertools
@@ -13,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 from uuid import UUID
 
-Reference: TypeAlias = Any  # JSON
+# JSON.
+Reference: TypeAlias = Any
 # Of each task: its id, its path, and its writes, each with its position and its channel.
 Applied: TypeAlias = Sequence[tuple[str, str, Sequence[tuple[int, str, Reference]]]]
 _LEAF = "leaf"
@@ -22,7 +24,7 @@ _NEAREST = -4
 
 
 def split_applied(applied: Applied) -> tuple[list[Any], list[Any]]:
-    """Return the names of applied writes, and their leaves."""
+    """Split applied writes into names, which go into the shape, and leaves."""
     leaves: list[Any] = []
 
     def split(reference: Reference) -> Any:
@@ -45,7 +47,7 @@ def split_applied(applied: Applied) -> tuple[list[Any], list[Any]]:
 
 
 def join_applied(names: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
-    """Return applied writes of names and leaves. Raises `IndexError` if they do not fit."""
+    """Rebuild applied writes from names and leaves. Raises `IndexError` if they do not fit."""
     place = itertools.count()
 
     def join(name: Any) -> Reference:
@@ -65,7 +67,7 @@ def join_applied(names: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
 
 
 def list_references(applied: Applied) -> Iterator[Reference]:
-    """Yield all references of applied writes, those in objects included."""
+    """Yield all references of applied writes, including references inside objects."""
 
     def list_below(reference: Reference) -> Iterator[Reference]:
         match reference:
@@ -81,12 +83,12 @@ def list_references(applied: Applied) -> Iterator[Reference]:
 
 
 def _is_near(places: Any) -> bool:
-    """Return whether places are few near the end. Others grow with the list: each would make a shape of its own."""
+    """Return whether all places are near the end. Farther places grow with the list, so each would need a new shape."""
     return all(place >= _NEAREST for place in (itertools.chain(*places) if isinstance(places, list) else [places]))
 
 
 def _shorten_id(task_id: str) -> str:
-    """Return the 22 characters of a UUID's bytes; another id after a colon."""
+    """Shorten a UUID to 22 characters of base64. Any other id stays, after a colon."""
     try:
         uuid = UUID(task_id)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The entries of the audit log, and their kinds. No sentences: components.views.audit_sentences makes those."""
+"""Audit log entries and their kinds. `components.views.audit_sentences` writes the sentences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,34 +6,43 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-ERASED_PREFIX = "erased,"  # of what replaces the name of a person who was erased; no name has a comma
-THE_COMMAND_LINE = "the command line"  # in the place of a person's name
+# The prefix of the text that replaces an erased person's name. Names contain no comma.
+ERASED_PREFIX = "erased,"
+# Stored instead of a person's name.
+THE_COMMAND_LINE = "the command line"
 
 
 class AuditKind(StrEnum):
     SIGN_IN = "sign-in"
-    SIGN_IN_REFUSED = "sign-in-refused"  # the first of each minute
+    # Logged once a minute at most.
+    SIGN_IN_REFUSED = "sign-in-refused"
     SHARE = "share"
     SHARE_REVOKED = "share-revoked"
-    SHARE_OPENED = "share-opened"  # for the first time
-    MEMBER = "member"  # let into a conversation
+    # Logged for the first opening only.
+    SHARE_OPENED = "share-opened"
+    # A person was let into a conversation.
+    MEMBER = "member"
     MEMBER_ROLE = "member-role"
     MEMBER_REMOVED = "member-removed"
     EXPORT = "export"
-    ERASE = "erase"  # of conversations, or of what nothing reaches
+    # Conversations, or unreachable content, were erased.
+    ERASE = "erase"
     PERSON_ERASED = "person-erased"
     INVITATION = "invitation"
     INVITATION_REVOKED = "invitation-revoked"
-    ACCOUNT = "account"  # a new one
+    # A new account.
+    ACCOUNT = "account"
     PASSWORD = "password"  # noqa: S105  (a kind)
     ROLE = "role"
-    SETTINGS = "settings"  # of a conversation
-    MODEL = "model"  # connected in the page
+    # A conversation's settings.
+    SETTINGS = "settings"
+    # A model was connected in the page.
+    MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One entry. `about` is another person whom it concerns; an empty name is nobody that is known."""
+    """An audit log entry. `about` names the other person concerned. An empty name means unknown."""
 
     number: int
     time: datetime

@@ -1,4 +1,4 @@
-"""The errors of the package, as one tree of classes.
+"""The errors of the package, as a tree of classes.
 
 StateError
 ├── NotFoundError (also a KeyError)
@@ -13,35 +13,35 @@ StateError
 │   ├── RunActiveError       an answer is being written; nothing was done
 │   ├── RequestReusedError   the request was already used for another change; nothing was done
 │   ├── RunTakenError        another process has taken the run over, or ended it; nothing was done
-│   ├── StaleWriterError     a graph went on from a state that another run has left; nothing was done
-│   └── UnseenMessagesError  a graph went on without the messages that follow its state; nothing was done
+│   ├── StaleWriterError     a graph continued from a state that another run has left; nothing was done
+│   └── UnseenMessagesError  a graph continued without the messages after its state; nothing was done
 ├── NothingToSaveError       a checkpoint of an empty conversation was requested
 ├── NothingToUndoError
 ├── CurrentBranchError       the current branch cannot be deleted
-├── TooManyAlternativesError a place of the conversation has as many next messages as can be imported
-├── TooManyValuesError       a message or a state of more values than can be imported
-├── DamagedOperationError    the record of a change cannot be read: it cannot be undone
+├── TooManyAlternativesError a message has as many alternatives as can be imported
+├── TooManyValuesError       a message or a state has more values than can be imported
+├── DamagedOperationError    the record of a change cannot be read, so the change cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── DamagedStateError        a stored state of a graph, or a value of it, does not fit its hash
-├── InvalidPromptError       a prompt that cannot be saved
-├── InvalidShareError        a link that cannot be made
-├── ReadOnlyError            a change by somebody who only reads
-│   └── OwnerOnlyError       a change by a member that is the owner's alone
-├── InvalidMemberError       a person who cannot be let into a conversation
-├── InvalidTagError          a tag without a name, or one too many
-├── InvalidFileError         a file that cannot be attached
-├── DamagedFileError         an attached file that is missing, or does not fit its hash
-├── ExportTooLargeError      an export that would be too large
-├── BackupError              a backup that was not made
-├── InvalidDocumentError     an import that is refused; the text names the field
-├── InvalidRedactionError    a pattern that cannot be searched for
+├── InvalidPromptError       a prompt cannot be saved
+├── InvalidShareError        a link cannot be made
+├── ReadOnlyError            a person with read-only access tried to change something
+│   └── OwnerOnlyError       a member tried a change reserved to the owner
+├── InvalidMemberError       a person cannot be let into a conversation
+├── InvalidTagError          a tag has no name, or there are too many tags
+├── InvalidFileError         a file cannot be attached
+├── DamagedFileError         an attached file is missing, or does not fit its hash
+├── ExportTooLargeError      an export would be too large
+├── BackupError              a backup was not made
+├── InvalidDocumentError     an import was refused; the text names the field
+├── InvalidRedactionError    a pattern cannot be searched for
 ├── ContendedError           other changes won every attempt; nothing was done
-├── TakesTooLongError        a read that ran out of time
+├── TakesTooLongError        a read ran out of time
 └── StoreUnavailableError    the database cannot be reached, is full, locked or read-only
     ├── StoreBusyError       another change of this process takes too long; nothing was done
     └── StoreInUseError      another process has this database open
 
-The text of each is one sentence that may be shown to the user.
+The text of each is a sentence for the user.
 """
 
 from .sentence import sentence
@@ -53,7 +53,7 @@ _NOTHING_TEXTS = {
 
 
 class StateError(Exception):
-    """The common ancestor; never raised itself."""
+    """The base class. It is never raised itself."""
 
 
 class NotFoundError(StateError, KeyError):
@@ -86,10 +86,10 @@ class BranchNotFoundError(NotFoundError):
 
 
 class ConflictError(StateError):
-    """Another caller changed the thread: `expected` is the version that this caller saw, `actual` the current one."""
+    """Another caller changed the thread. This caller saw version `expected`; the current version is `actual`."""
 
     def __init__(self, thread_id: str, expected: int, actual: int, person: str = "") -> None:
-        """`person` is another one who has changed it."""
+        """`person` names whoever changed it, if it was another person."""
         super().__init__(
             sentence("{name} changed this conversation in the meantime. Nothing was done; please look again.", name=person)
             if person
@@ -119,7 +119,7 @@ class RunTakenError(ConflictError):
 
 
 class RequestReusedError(ConflictError):
-    """An earlier call of the same request carried another text, or was another change."""
+    """An earlier call with this request id carried another text or made another change."""
 
     def __init__(self, thread_id: str) -> None:
         StateError.__init__(
@@ -129,7 +129,7 @@ class RequestReusedError(ConflictError):
 
 
 class StaleWriterError(ConflictError):
-    """A graph's run goes on from a state where the conversation does not stand any more."""
+    """A graph's run continues from a state the conversation has left."""
 
     def __init__(self, thread_id: str) -> None:
         StateError.__init__(self, sentence("Another run or a restore has changed this conversation. Nothing was written."))
@@ -137,7 +137,7 @@ class StaleWriterError(ConflictError):
 
 
 class UnseenMessagesError(ConflictError):
-    """Messages follow the state of a graph, and its run would take them off the conversation's path."""
+    """Messages follow the graph's state, and its run would take them off the conversation's path."""
 
     def __init__(self, thread_id: str) -> None:
         StateError.__init__(
@@ -180,7 +180,7 @@ class TooManyValuesError(StateError, ValueError):
 
 
 class DamagedMessageError(StateError):
-    """A message's bytes do not fit its hash. `depth` is its position on its path, from 0."""
+    """A message's bytes do not fit its hash. `depth` is its position on its path, counted from 0."""
 
     def __init__(self, thread_id: str, message_id: str, depth: int) -> None:
         super().__init__(
@@ -194,7 +194,7 @@ class DamagedMessageError(StateError):
 
 
 class DamagedStateError(StateError):
-    """A state of a graph cannot be read. `name` is LangGraph's id of it, or a value that it names."""
+    """A graph's state cannot be read. `name` is its LangGraph id, or a value it names."""
 
     def __init__(self, thread_id: str, name: str) -> None:
         super().__init__(
@@ -205,7 +205,7 @@ class DamagedStateError(StateError):
 
 
 class DamagedOperationError(StateError):
-    """The record of a change cannot be read, or names missing rows. `version` is the thread's version that it made."""
+    """The record of a change cannot be read or names missing rows. `version` is the thread version made by the change."""
 
     def __init__(self, thread_id: str, version: int) -> None:
         super().__init__(
@@ -228,32 +228,32 @@ class NothingToRetryError(StateError):
 
 
 class PersonErasedError(StateError):
-    """The person who acts is being erased, or was: nothing begins for them."""
+    """Everything of the acting person is being erased, or was. Nothing new begins for them."""
 
     def __init__(self) -> None:
         super().__init__(sentence("Everything of yours was erased, or is being erased. Nothing was changed."))
 
 
 class ReadOnlyError(StateError):
-    """Somebody who only reads would change something."""
+    """A person with read-only access tried to change something."""
 
     def __init__(self) -> None:
         super().__init__(sentence("You have read-only access."))
 
 
 class OwnerOnlyError(ReadOnlyError):
-    """A member would do something that only the owner of a conversation may."""
+    """A member tried something reserved to the conversation's owner."""
 
     def __init__(self) -> None:
         StateError.__init__(self, sentence("Only the owner of this conversation can do this."))
 
 
 class InvalidMemberError(StateError):
-    """A person who cannot be let into a conversation, or is not in it."""
+    """The person cannot be let into a conversation, or is not in it."""
 
 
 class InvalidPromptError(StateError):
-    """A prompt without a name or a text, one that is too long, or one too many."""
+    """A prompt has no name or text, is too long, or exceeds the number of saved prompts."""
 
 
 class PromptNotFoundError(NotFoundError):
@@ -261,7 +261,7 @@ class PromptNotFoundError(NotFoundError):
 
 
 class InvalidShareError(StateError):
-    """A link that cannot be made: one with no end in time, or one too many."""
+    """A link has no end in time, or exceeds the number of links."""
 
 
 class ShareNotFoundError(NotFoundError):
@@ -269,7 +269,7 @@ class ShareNotFoundError(NotFoundError):
 
 
 class InvalidTagError(StateError):
-    """A tag without a name, one whose name another one has, or one too many."""
+    """A tag has no name or a name already in use, or exceeds the number of tags."""
 
 
 class TagNotFoundError(NotFoundError):
@@ -288,7 +288,7 @@ class DamagedFileError(StateError):
 
 
 class ExportTooLargeError(StateError):
-    """With its files, or with words redacted almost everywhere, the export would be too large."""
+    """The export would be too large, with its files or with words redacted almost everywhere."""
 
 
 class BackupError(StateError):
@@ -300,7 +300,7 @@ class InvalidRedactionError(StateError, ValueError):
 
 
 class InvalidDocumentError(StateError, ValueError):
-    """An import was refused. `field` is the path of the field in the document, and the subject of the reason."""
+    """An import was refused. `field` is the field's path in the document, and the subject of the reason."""
 
     def __init__(self, reason: str, field: str = "") -> None:
         super().__init__(sentence("{field} {reason}", field=field, reason=reason) if field else reason)
@@ -308,7 +308,7 @@ class InvalidDocumentError(StateError, ValueError):
 
 
 class ContendedError(StateError):
-    """The database gave up this change for another; the driver's error is the `__cause__`."""
+    """The database gave up this change for another. The driver's error is the `__cause__`."""
 
     def __init__(self) -> None:
         super().__init__(sentence("Somebody else changed this at the same time. Nothing was done; please try again."))
@@ -320,7 +320,7 @@ class TakesTooLongError(StateError):
 
 
 class UnfitMessageError(StateError):
-    """A graph wrote a message that cannot be one of the conversation."""
+    """A graph wrote a message the conversation cannot hold."""
 
     def __init__(self, reason: str = sentence("cannot be stored as one")) -> None:
         text = sentence("The graph wrote a message that {reason}, so the conversation cannot show it.", reason=reason)
@@ -328,11 +328,11 @@ class UnfitMessageError(StateError):
 
 
 class StoreUnavailableError(StateError):
-    """The database cannot be used; the driver's error is the `__cause__`."""
+    """The database cannot be used. The driver's error is the `__cause__`."""
 
 
 class StoreBusyError(StoreUnavailableError):
-    """Another change of this process, such as an import, holds the database for too long. The database is no outage."""
+    """Another change of this process, such as an import, holds the database for too long. The database itself works."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,8 +1,8 @@
 """Attached files: images, PDFs and texts, each stored once under the hash of its bytes.
 
-A message names its files in its content, as parts `{"type": "image" | "file", "file": "sha256:…", "name": …, "mime_type": …,
-"size": …}`, so that its own hash covers them. The bytes of a file decide its type, never its name; only the first bytes
-are read. A file is written in the transaction of a message that refers to it, and erased when no message does.
+A message names its files in its content, as parts `{"type": "image" | "file", "file": "sha256:…", "name": …,
+"mime_type": …, "size": …}`, so its hash covers them. A file's first bytes decide its type, never its name. A file is
+written in the same transaction as the message that refers to it, and erased when no message does.
 """
 
 import base64
@@ -32,8 +32,10 @@ _KIND_BY_SUFFIX = {
     "webp": _IMAGE_NOUN,
     "pdf": _PDF_NOUN,
 }
-_PIECE_CHARS = 400_000  # of base64, whole groups of four
-_CONTROL_CHARACTER = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")  # never part of a text, apart from the escapes of logs
+# Whole groups of four base64 characters.
+_PIECE_CHARS = 400_000
+# Texts never contain these, apart from the escape codes of logs.
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def hash_bytes(data: bytes) -> str:
 
 
 def clean_file_name(name: str) -> str:
-    """Return a name without folders and invisible characters, which could make it look like another name."""
+    """Strip folders and invisible characters, which could make a name look like another."""
     last = re.split(r"[/\\]", serde.sanitize_text(name))[-1]
     visible = "".join(character for character in last if character.isprintable()).strip()
     stem, dot, ending = visible.rpartition(".")
@@ -87,7 +89,7 @@ def clean_file_name(name: str) -> str:
 
 
 def parse_files(contents: Sequence[tuple[str, bytes]]) -> list[File]:
-    """Check that these files, by their names, can be attached to one message. Raises `InvalidFileError`."""
+    """Check that files, given by name and bytes, can be attached to one message. Raises `InvalidFileError`."""
     if len(contents) > MAX_FILES:
         raise InvalidFileError(sentence("A message takes at most {limit} files.", limit=MAX_FILES))
     if sum(len(data) for _, data in contents) > MAX_FILES_BYTES:
@@ -98,7 +100,7 @@ def parse_files(contents: Sequence[tuple[str, bytes]]) -> list[File]:
 
 
 def decode_base64(text: str) -> bytes:
-    """Decode base64 in pieces: one call for 10 MB keeps every other thread waiting for 90 ms. Raises `binascii.Error`."""
+    """Decode base64 in pieces. A single call for 10 MB blocks every other thread for 90 ms. Raises `binascii.Error`."""
     pieces = [text[start : start + _PIECE_CHARS] for start in range(0, len(text), _PIECE_CHARS)]
     if any(piece.endswith("=") for piece in pieces[:-1]):
         raise binascii.Error("data after the end")
@@ -106,31 +108,26 @@ def decode_base64(text: str) -> bytes:
 
 
 def make_file_part(file: File) -> FilePart:
-    """Build the part that names the file in a message's content."""
     kind = "image" if file.media_type in IMAGE_TYPES else "file"
     size = len(file.data)
     return {"type": kind, "file": file.hash, "name": file.name, "mime_type": file.media_type, "size": size}
 
 
 def is_file_part(value: Any) -> bool:
-    """Return whether a part of a message's content names a file."""
     return isinstance(value, dict) and len(value) == len(PART_KEYS) and value.keys() == PART_KEYS
 
 
 def find_file_parts(content: Any) -> list[FilePart]:
-    """Return the parts of a message's content that name files, in order."""
     return [each for each in content if is_file_part(each)] if isinstance(content, list) else []
 
 
 def build_content(text: str, parts: Sequence[FilePart]) -> str | list[str | dict[Any, Any]]:
-    """Build a message's content from its text and the parts of its files."""
     if not parts:
         return text
     return [*([{"type": "text", "text": text}] if text else []), *parts]
 
 
 def find_file_hashes(body: str) -> set[str]:
-    """Return the hashes of the files that a stored body names."""
     return set(_FILE_REFERENCE.findall(body))
 
 

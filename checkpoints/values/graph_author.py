@@ -1,4 +1,4 @@
-"""The mark of a human message that a user graph wrote, and no person: an entry of its `additional_kwargs`."""
+"""The mark, in `additional_kwargs`, of a human message written by a user graph and not by a person."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,13 +7,12 @@ BY_GRAPH_KEY = "waymark_by_graph"
 
 
 def is_by_graph(body: Mapping[str, Any]) -> bool:
-    """Return whether the JSON of a message has the mark. It may be damaged."""
+    """Return whether a message's JSON, which may be damaged, has the mark."""
     data = body.get("data")
     kwargs = data.get("additional_kwargs") if isinstance(data, dict) else None
     return body.get("type") == "human" and isinstance(kwargs, dict) and kwargs.get(BY_GRAPH_KEY) is True
 
 
 def mark_as_graphs(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a message with the mark."""
     data = body["data"]
     return {**body, "data": {**data, "additional_kwargs": {**data.get("additional_kwargs", {}), BY_GRAPH_KEY: True}}}

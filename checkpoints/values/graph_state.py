@@ -1,8 +1,9 @@
-"""The state of a graph after one of its steps, as JSON: the values of its channels by name, and their versions.
+"""The state of a graph after a step, as JSON: the values of its channels by name, and their versions.
 
-A state holds no value. It names each by a reference: a small scalar stands for itself; `["v", number]` names a stored value,
-`["r", [[first, last], …]]` the items of a list, `["m", message id, length]` a path of messages, and `["d", reference]` the
-snapshot of a DeltaChannel. Most states of a graph differ in few numbers, so the names are stored apart, as its *shape*.
+A state holds no values, only references. A small scalar stands for itself. `["v", number]` names a stored value,
+`["r", [[first, last], …]]` the items of a list, `["m", message id, length]` a path of messages, and `["d", reference]`
+the snapshot of a DeltaChannel. Most states of a graph differ in few numbers, so the names are stored apart, as its
+*shape*.
 """
 
 import hashlib
@@ -17,23 +18,35 @@ from .model import Json, Node
 from .serde import parse_canonical
 
 _MORE = 0x80
-Reference = Any  # JSON: see above
-# In the metadata of a state: kinds that LangGraph's serializer does not keep, by channel.
+# JSON, as described in the module's docstring.
+Reference = Any
+# The metadata key of kinds lost by LangGraph's serializer, by channel.
 LOST_KINDS_KEY = "waymark_lost_kinds"
-INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first step has taken it
-OWN_PREFIXES = ("__", "branch:", "join:")  # of LangGraph's channels, which tell it what to run next
-_TASKS_CHANNEL = "__pregel_tasks"  # LangGraph's: what was sent to nodes. It stays, empty, once they have it
-_STARTING_PREFIX = "branch:to:"  # of a channel that is gone once its node has run
-_PREVIOUS_CHANNEL = "__previous__"  # of a function with `@entrypoint`: what it has saved
-ENTRYPOINT_CHANNELS = ("__end__", _PREVIOUS_CHANNEL)  # and what it has returned: values like others
+# LangGraph's input channel. Its value is deleted once the first step has taken it.
+INPUT_CHANNEL = "__start__"
+# The prefixes of LangGraph's own channels, which decide what runs next.
+OWN_PREFIXES = ("__", "branch:", "join:")
+# LangGraph's channel for `Send`. It stays, empty, once the nodes have taken their input.
+_TASKS_CHANNEL = "__pregel_tasks"
+# Such a channel is gone once its node has run.
+_STARTING_PREFIX = "branch:to:"
+# The saved value of a function with `@entrypoint`.
+_PREVIOUS_CHANNEL = "__previous__"
+# The saved and the returned value are values like any others.
+ENTRYPOINT_CHANNELS = ("__end__", _PREVIOUS_CHANNEL)
 ReferenceKind = Literal["v", "r", "m", "d", "n", "o"]
-_VARYING_METADATA = ("counters_since_delta_snapshot", "run_id")  # others are the same for a whole run
-_OF_THE_ROW = True  # in the metadata: the run's id, which the state's row has already
+# All other metadata is the same for a whole run.
+_VARYING_METADATA = ("counters_since_delta_snapshot", "run_id")
+# Stands for the run's id in the metadata, since the state's row has it.
+_OF_THE_ROW = True
 _NAMES_MESSAGE = "names_message"
 _EMPTY_LIST: Reference = ["r", []]
-_OWN_PATH: Json = {}  # stands for the path to the message that the state's row names: no reference is an object
-_COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))  # made once: an import writes thousands of states
-_HASH_BYTES = 16  # of SHA-256: there is a hash for each step
+# Stands for the path to the message named in the state's row. No other reference is an object.
+_OWN_PATH: Json = {}
+# Made once: an import writes thousands of states.
+_COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+# SHA-256, truncated because every step stores a hash.
+_HASH_BYTES = 16
 
 
 def pack_numbers(numbers: Iterable[int]) -> bytes:
@@ -48,7 +61,7 @@ def pack_numbers(numbers: Iterable[int]) -> bytes:
 
 
 def unpack_numbers(packed: bytes, count: int) -> tuple[list[int], bytes]:
-    """Return the first numbers, and the bytes after them. Raises `ValueError` if there are fewer."""
+    """Return the first `count` numbers and the bytes after them. Raises `ValueError` if there are fewer."""
     numbers, place = [], 0
     for _ in range(count):
         folded, factor = 0, 1
@@ -66,16 +79,16 @@ def unpack_numbers(packed: bytes, count: int) -> tuple[list[int], bytes]:
 
 @dataclass(frozen=True, slots=True)
 class RowValues:
-    """The columns of a state's row beside its body. Its body does not repeat them."""
+    """The columns of a state's row beside its body, which does not repeat them."""
 
     checkpoint_id: str
     run_id: str
-    # The message where the conversation stood: its id, and the number of messages up to it. A document has the id alone.
+    # The last message's id, and the path's length. A document has the id alone.
     path: tuple[str, int] | tuple[str] | None
 
     @classmethod
     def at(cls, checkpoint_id: str, run_id: str, message: Node | None) -> Self:
-        """Return the columns of a state with which the conversation stood at a message."""
+        """Build the columns of a state stored while the conversation stood at `message`."""
         return cls(checkpoint_id, run_id, (message.id, message.depth + 1) if message else None)
 
 
@@ -83,7 +96,7 @@ class RowValues:
 class SplitBody:
     """The stored parts of a state. The leaves are `before`, the `rest` as JSON, and `after`.
 
-    The rest begins with the references, by the names of their channels. Others may take their place.
+    `rest` begins with the references, by channel name. Callers may replace them.
     """
 
     shape: str
@@ -96,15 +109,15 @@ class SplitBody:
 
 
 def write_compact(value: Any) -> str:
-    """Serialize JSON in its one form. Unlike a message's, it is ASCII: half of a surrogate pair can be a key."""
+    """Serialize JSON in canonical form. Unlike a message's JSON, it is ASCII, since a key may be a lone surrogate."""
     return _COMPACT.encode(value)
 
 
 def split_body(body: Json, row: RowValues) -> SplitBody:
     """Split a state into its shape and its leaves.
 
-    The leaves are packed numbers, and then the other values as JSON. The time is a distance from that in LangGraph's id, the
-    step and the versions are distances from the highest of them.
+    The leaves are packed numbers, followed by the other values as JSON. The time is stored as a distance from the time
+    in LangGraph's id. The step and the versions are distances from the highest of them.
     """
     metadata = dict(body["metadata"])
     if metadata.get("run_id") == row.run_id:
@@ -140,7 +153,7 @@ def split_body(body: Json, row: RowValues) -> SplitBody:
 
 
 def _split_notes(body: Json, shape: Json, rest: list[Any]) -> None:
-    """Add to a shape and the leaves what few states have."""
+    """Add the rare fields to a shape and its leaves."""
     if body.get("resumed"):
         shape["resumed"] = True
     if body.get("begun_at") is not None:
@@ -152,7 +165,7 @@ def _split_notes(body: Json, shape: Json, rest: list[Any]) -> None:
 
 
 def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
-    """Return the state of a shape and leaves. Raises `ValueError` or `TypeError` if they do not fit."""
+    """Rebuild a state from its shape and leaves. Raises `ValueError` or `TypeError` if they do not fit."""
     shape = parse_canonical(shape_text)
     channels = [(node, name) for node, names in sorted(shape["seen"].items()) for name in names]
     if shape.get("packed", True):
@@ -194,8 +207,10 @@ def _is_path(reference: Reference, path: tuple[str, int] | tuple[str] | None) ->
 def hash_state(
     namespace: str, checkpoint_id: str, parent: bytes | str | None, shape: str, leaves: bytes, message_id: str | None
 ) -> bytes:
-    """Hash a state, and the message of its row if the state names it. `parent` is the parent's hash, or the id of one that
-    was never stored. A state that does not name the message may be placed at another one: see `state_rows.place_state`.
+    """Hash a state, and its row's message if the state names it.
+
+    `parent` is the parent's hash, or the id of a parent never stored. A state that does not name its message may move
+    to another message: see `state_rows.place_state`.
     """
     message_id = message_id if f'"{_NAMES_MESSAGE}":true' in shape else None
     named = parent.hex() if isinstance(parent, bytes) else parent
@@ -208,17 +223,17 @@ def hash_text(text: str) -> bytes:
 
 
 def read_kind(reference: Reference) -> ReferenceKind | None:
-    """Return the kind of a reference; None for a scalar."""
+    """Return the kind of a reference, or None for a scalar."""
     return reference[0] if isinstance(reference, list) else None
 
 
 def unwrap_snapshot(reference: Reference) -> Reference:
-    """Return the reference to the value of a DeltaChannel's snapshot; any other reference as it is."""
+    """Return the value reference inside a DeltaChannel's snapshot. Any other reference is returned unchanged."""
     return reference[1] if read_kind(reference) == "d" else reference
 
 
 def join_runs(numbers: Iterable[int]) -> list[list[int]]:
-    """Return numbers as runs, each with its first and its last number."""
+    """Group consecutive numbers into [first, last] runs."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][1] + 1 == number:
@@ -229,12 +244,12 @@ def join_runs(numbers: Iterable[int]) -> list[list[int]]:
 
 
 def is_own_channel(name: str) -> bool:
-    """Return whether a channel is LangGraph's, and not the author's."""
+    """Return whether a channel is LangGraph's own, not the author's."""
     return name.startswith(OWN_PREFIXES) and name != _PREVIOUS_CHANNEL
 
 
 def is_resting(references: Mapping[str, Reference]) -> bool:
-    """Return whether a state has no channel that makes LangGraph run a node next."""
+    """Return whether no channel of a state makes LangGraph run a node next."""
     return not any(
         name.startswith(_STARTING_PREFIX) or (name in (INPUT_CHANNEL, _TASKS_CHANNEL) and reference != _EMPTY_LIST)
         for name, reference in references.items()
@@ -242,24 +257,24 @@ def is_resting(references: Mapping[str, Reference]) -> bool:
 
 
 def list_value_numbers(references: Mapping[Any, Reference]) -> Iterator[int]:
-    """Yield the numbers of all stored values that a state names."""
+    """Yield the numbers of all stored values in a state's channels."""
     for first, last in list_value_runs(references):
         yield from range(first, last + 1)
 
 
 def list_all_numbers(body: Json) -> Iterator[int]:
-    """Yield the numbers of all stored values that a state names, those of the writes that it has applied included."""
+    """Yield the numbers of all stored values of a state, including values of its applied writes."""
     yield from list_value_numbers(body["values"])
     yield from list_applied_numbers(body)
 
 
 def list_applied_numbers(body: Json) -> Iterator[int]:
-    """Yield the numbers of all stored values that the writes name which a state has applied."""
+    """Yield the numbers of all stored values in a state's applied writes."""
     return list_value_numbers(dict(enumerate(list_references(body["applied"]))))
 
 
 def list_value_runs(references: Mapping[Any, Reference]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last number of each run of stored values that a state names."""
+    """Yield the first and last number of each run of stored values in a state's channels."""
     for reference in map(unwrap_snapshot, references.values()):
         if read_kind(reference) == "v":
             yield reference[1], reference[1]
@@ -268,7 +283,7 @@ def list_value_runs(references: Mapping[Any, Reference]) -> Iterator[tuple[int, 
 
 
 def list_paths(references: Mapping[str, Reference]) -> Iterator[tuple[str | None, int]]:
-    """Yield the last message's id and the length of each path that a state names."""
+    """Yield the last message's id and the length of each path in a state's channels."""
     for reference in map(unwrap_snapshot, references.values()):
         if read_kind(reference) == "m":
             yield reference[1], reference[2]

@@ -1,12 +1,12 @@
 """Pure functions over the tree of messages.
 
 The tree is cut into **segments**: runs of messages without a fork. A message has a segment and a depth (the number of
-messages before it on its path). A segment has a parent segment and the depth of the message it forked at. So the path to
-any message is a few (segment, last depth) pairs, and "is A on the path to B?" is a look-up, however long the conversation
-is. Parent links contain the same tree, and are authoritative.
+messages before it on its path). A segment has a parent segment and the depth of the message it forked at. So the path
+to any message is a few (segment, last depth) pairs, and "is A on the path to B?" is a look-up, however long the
+conversation is. Parent links describe the same tree and are authoritative.
 
-There may be thousands of segments, one below the other, and as many branches. A query over all branches walks each segment
-once: it costs the number of branches plus the number of segments, never their product.
+Thousands of segments may lie below one another, with as many branches. A query over all branches walks each segment
+once, so its cost is the number of branches plus the number of segments, never their product.
 """
 
 from bisect import bisect_right
@@ -17,16 +17,18 @@ from dataclasses import dataclass, field
 from .limits import MAX_ALTERNATIVES
 from .model import Checkpoint, Message, Node
 
-SegmentParents = Mapping[int, tuple[int | None, int]]  # segment -> (the segment it forked from, the depth that it forked at)
-Place = tuple[int, int]  # the position of a message: its segment and its depth
+# Maps a segment to its parent segment and the depth of the fork.
+SegmentParents = Mapping[int, tuple[int | None, int]]
+# A message's segment and depth.
+Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Path:
-    """The messages from the root to a message, as (segment, last depth) pairs, nearest first."""
+    """The path from the root to a message, as (segment, last depth) pairs, nearest first. `last` maps the same pairs."""
 
     segments: tuple[Place, ...]
-    last: Mapping[int, int] = field(init=False, repr=False, compare=False)  # the same by segment
+    last: Mapping[int, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "last", dict(self.segments))
@@ -37,7 +39,7 @@ class Path:
 
     @property
     def places(self) -> list[Place]:
-        """The places of the messages, from the root on."""
+        """The places of the messages, from the root down."""
         found: list[Place] = []
         for segment, last in reversed(self.segments):
             found.extend((segment, depth) for depth in range(len(found), last + 1))
@@ -51,7 +53,7 @@ EMPTY_PATH = Path(())
 
 
 def trace_path(node: Node | None, parents: SegmentParents) -> Path:
-    """Return the path to a message (None: before the first message)."""
+    """Return the path to a message. None is the position before the first message."""
     if node is None:
         return EMPTY_PATH
     segments = []
@@ -64,12 +66,12 @@ def trace_path(node: Node | None, parents: SegmentParents) -> Path:
 
 
 def continues(node: Node | None, head: Node) -> bool:
-    """Return whether a node is the head or follows it in its segment: the head is then on the node's path."""
+    """Return whether a node is the head or follows it in its segment, so the head is on the node's path."""
     return node is not None and node.segment == head.segment and node.depth >= head.depth
 
 
 def find_reachable_depths(heads: Iterable[Node], forks: SegmentParents) -> dict[int, int]:
-    """Return the last depth of each segment on a path to a head: whether any path contains a message is then one look-up."""
+    """Map each segment on a path to a head to its last depth. Reachability of a message is then a single look-up."""
     found: dict[int, int] = {}
     for head in heads:
         segment: int | None = head.segment
@@ -85,12 +87,13 @@ def find_reachable_depths(heads: Iterable[Node], forks: SegmentParents) -> dict[
 def find_followers(
     places: Collection[Place | None], forks: SegmentParents, reached: Mapping[int, int]
 ) -> dict[Place | None, list[Place]]:
-    """Return the places of the messages that follow each of these (None: the first messages), oldest first.
+    """Map each place (None: before the first message) to the places of its following messages, oldest first.
 
-    Only messages on a path to a head count, and after each place the newest `MAX_ALTERNATIVES`.
+    Only messages on a path to a head count. At most the newest `MAX_ALTERNATIVES` of each place are returned.
     """
     found: dict[Place | None, list[Place]] = {place: [] for place in places}
-    for place, following in found.items():  # the first follower continues the segment; the others begin segments
+    # The first follower continues the segment. The others begin new segments.
+    for place, following in found.items():
         if place is not None and place[1] < reached.get(place[0], -1):
             following.append((place[0], place[1] + 1))
     for segment in sorted(reached):
@@ -102,18 +105,20 @@ def find_followers(
 
 
 class Ancestry:
-    """A set of messages in a tree, to find the nearest of them above a message."""
+    """A set of messages in a tree, queried for the nearest ancestor in the set."""
 
     def __init__(self, places: Iterable[Place], forks: SegmentParents) -> None:
         self._forks = forks
         self._depths: dict[int, list[int]] = defaultdict(list)
-        self._nearest: dict[int, Place | None] = {}  # by segment: the nearest one above its first message
-        self._removed: dict[Place, Place | None] = {}  # with the next one above
+        # The nearest place above each segment's first message.
+        self._nearest: dict[int, Place | None] = {}
+        # Each removed place, with the next place above it.
+        self._removed: dict[Place, Place | None] = {}
         for segment, depth in sorted(set(places)):
             self._depths[segment].append(depth)
 
     def nearest(self, segment: int, depth: int) -> Place | None:
-        """Return the last place of the set on the path to this place, which itself counts."""
+        """Return the last place of the set on the path to this place, including this place itself."""
         found, passed = self._find(segment, depth), []
         while found is not None and found in self._removed:
             passed.append(found)
@@ -125,7 +130,6 @@ class Ancestry:
         self._removed[place] = self._find(place[0], place[1] - 1)
 
     def _find(self, segment: int, depth: int) -> Place | None:
-        """Return the nearest place, removed or not."""
         walked: list[int] = []
         above: int | None = segment
         last, found = depth, None
@@ -146,7 +150,7 @@ class Ancestry:
 def find_heads_beyond(
     places: Collection[Place], heads: Sequence[Node], forks: SegmentParents, most: int
 ) -> dict[Place, list[int]]:
-    """Return for each place the heads whose path contains its message, as indexes: the first `most` of them."""
+    """Map each place to the indexes of the first `most` heads whose path contains its message."""
     ancestry = Ancestry(places, forks)
     found: dict[Place, list[int]] = {place: [] for place in places}
     for number, head in enumerate(heads):
@@ -160,8 +164,9 @@ def find_heads_beyond(
 
 
 def common_lengths(path: Path, heads: Iterable[Node], forks: SegmentParents) -> dict[str, int]:
-    """Count the messages that the path to each head shares with this path from the root on, by the head's id."""
-    known: dict[int, int] = {}  # by segment that is not on the path
+    """Count the messages each head's path shares with this path, by the head's id."""
+    # Known lengths of segments off the path.
+    known: dict[int, int] = {}
     found: dict[str, int] = {}
     for head in heads:
         walked: list[int] = []
@@ -177,10 +182,11 @@ def common_lengths(path: Path, heads: Iterable[Node], forks: SegmentParents) -> 
 
 
 def outline_tree(places: Iterable[Place], forks: SegmentParents) -> dict[int, int]:
-    """Return the segments that join these places, each with the segment that begins where it leaves the outline above it.
+    """Return the segments joining these places, each with the segment that begins where it leaves the outline above
+    it.
 
-    A segment is left out if it holds none of the places and only one segment of the outline continues it. Where none is left
-    out, a segment comes with itself. An outline has at most twice as many segments as there are places.
+    A segment is left out if it holds none of the places and a single segment of the outline continues it. Where
+    nothing is left out, a segment maps to itself. An outline has at most twice as many segments as there are places.
     """
     owners = {segment for segment, _ in places}
     walked: set[int] = set()
@@ -202,15 +208,15 @@ def outline_tree(places: Iterable[Place], forks: SegmentParents) -> dict[int, in
 
 
 def measure_common_length(left: Path, right: Path) -> int:
-    """Count the messages that two paths share from the root on."""
+    """Count the messages two paths share, from the root down."""
     return next((min(last, right.last[segment]) + 1 for segment, last in left.segments if segment in right.last), 0)
 
 
 def filter_visible(checkpoints: Iterable[Checkpoint], branch_id: str, path: Path) -> list[Checkpoint]:
-    """Return the checkpoints that a branch shows: those on its path, and those that were detached on it.
+    """Return a branch's visible checkpoints: those on its path, and those detached on it.
 
-    A checkpoint is detached when a saved state does not continue it, as a library's caller may do after compacting.
-    It stays in the list, and every operation that moves the head treats it like the others.
+    A checkpoint is detached when a saved state does not continue it, for example after a library's caller has
+    compacted. It stays in the list, and every operation that moves the head treats it like the others.
     """
     return [c for c in checkpoints if is_visible(c, branch_id, path)]
 
@@ -222,7 +228,7 @@ def is_visible(checkpoint: Checkpoint, branch_id: str, path: Path) -> bool:
 def filter_listed(
     checkpoints: Iterable[Checkpoint], branch_ids: Collection[str], reached: Mapping[int, int]
 ) -> list[Checkpoint]:
-    """Return the checkpoints that any of these branches shows. `reached` is the result of `find_reachable_depths`."""
+    """Return the checkpoints visible on any of these branches. `reached` comes from `find_reachable_depths`."""
     return [
         each
         for each in checkpoints
@@ -232,12 +238,12 @@ def filter_listed(
 
 
 def find_calling_messages(path: Sequence[Message]) -> list[Message]:
-    """Return the last message of a path that is no result, with the results after it."""
+    """Return the last message of a path that is no tool result, with the results after it."""
     begin = max((index for index, message in enumerate(path) if message.type != "tool"), default=len(path))
     return list(path[begin:])
 
 
 def drop_open_calls(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages without the calls at their end, whose results may come after the cut."""
+    """Drop open calls at the end of messages, since their results may come after the cut."""
     ends = (n for n, each in enumerate(messages, 1) if each.type != "tool" and not each.body["data"].get("tool_calls"))
     return list(messages[: max(ends, default=len(messages))])

@@ -1,10 +1,11 @@
-"""The header of an image: its type, and its size in pixels. Nothing is decoded.
+"""Read an image's type and its size in pixels from its header, without decoding.
 
-The layouts are those of the PNG specification (IHDR), GIF89a (logical screen), ITU T.81 (frame header) and WebP's container.
+The layouts follow the PNG specification (IHDR), GIF89a (logical screen), ITU T.81 (frame header) and WebP's container.
 """
 
 _GIF_SIGNATURES = (b"GIF87a", b"GIF89a")
-_FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of a JPEG before its size
+# The markers in front of a JPEG's size.
+_FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def detect_image_type(data: bytes) -> str | None:
@@ -18,7 +19,7 @@ def detect_image_type(data: bytes) -> str | None:
 
 
 def read_image_size(media_type: str, data: bytes) -> tuple[int, int] | None:
-    """Return width and height in pixels; None if the header is damaged."""
+    """Return width and height in pixels, or None if the header is damaged."""
     try:
         match media_type:
             case "image/png":
@@ -36,7 +37,8 @@ def _read_jpeg_size(data: bytes) -> tuple[int, int] | None:
     at = 2
     while data[at] == 0xFF:
         marker = data[at + 1]
-        if marker == 0xFF:  # a filling byte
+        # Fill bytes are skipped.
+        if marker == 0xFF:
             at += 1
             continue
         if marker in _FRAME_MARKERS:

@@ -1,6 +1,6 @@
-"""Limits of input from outside that several entry points share, and the functions that apply them.
+"""Limits of outside input shared by several entry points, and functions to apply them.
 
-A limit of one entry point alone is in its module: of requests in `server`, of tools in `agent.tools`. The table in
+A limit of a single entry point is in its module: requests in `server`, tools in `agent.tools`. The table in
 docs/limits.md names both.
 """
 
@@ -10,111 +10,133 @@ from typing import Any
 from . import serde
 from .sentence import sentence
 
-# Numbers and names
-MAX_NUMBER = 2**53 - 1  # the largest whole number that every reader of JSON knows exactly
-MAX_TOKENS = 2**31 - 1  # of one answer, or of a checkpoint: the largest INTEGER of PostgreSQL
-MAX_LABEL_CHARS = 500  # of a provider's name for a tool, a call or a model
-MAX_NAME_CHARS = 500  # of a title or a name; `names.clean_name` cuts a longer one, so that every export can be imported
-MAX_DESCRIPTION_CHARS = 10_000  # of a checkpoint; a longer one is cut
+# Numbers and names. Every JSON reader knows whole numbers up to MAX_NUMBER exactly. MAX_TOKENS, for an answer or a
+# checkpoint, is PostgreSQL's largest INTEGER. A label is a provider's name for a tool, a call or a model. Longer names,
+# titles and checkpoint descriptions are cut, so every export can be imported.
+MAX_NUMBER = 2**53 - 1
+MAX_TOKENS = 2**31 - 1
+MAX_LABEL_CHARS = 500
+MAX_NAME_CHARS = 500
+MAX_DESCRIPTION_CHARS = 10_000
 
-# Messages and their files
-MAX_MESSAGE_CHARS = 200_000  # of a text that a user sends
-MAX_FILES = 5  # of one message
-MAX_FILES_BYTES = 7_000_000  # of all files of one message: a document has a third more for them
+# Messages and their files. A document needs a third more room for the files of a message. An image of a few kilobytes
+# can make a browser use gigabytes, so its pixels are limited.
+MAX_MESSAGE_CHARS = 200_000
+MAX_FILES = 5
+MAX_FILES_BYTES = 7_000_000
 MAX_TEXT_FILE_BYTES = 1_000_000
-MAX_BINARY_FILE_BYTES = 5_000_000  # of an image or a PDF
-MAX_PIXELS = 50_000_000  # a few kilobytes can ask a browser for gigabytes
+MAX_BINARY_FILE_BYTES = 5_000_000
+MAX_PIXELS = 50_000_000
 MAX_FILE_NAME_CHARS = 200
 
-# Answers and results
-MAX_ANSWER_CHARS = 500_000  # its calls' arguments included
-MAX_CALLS = 128  # of one message: the page shows as many
-MAX_ARGUMENT_LEVELS = 80  # in the arguments of a call: an export puts its own levels around them
-MAX_ARGUMENT_VALUES = 8_000  # of all calls of one answer
-MAX_RESULT_CHARS = 100_000  # of one tool call
-MAX_REASONING_CHARS = 500_000  # of one answer's reasoning
-MAX_ITEMS_CHARS = 1_000_000  # of the provider's items in it, as JSON
-MAX_ITEM_LEVELS = 20  # of objects and lists within one another
-MAX_ITEM_VALUES = 8_000  # of all these items
-MAX_GRAPH_MESSAGE_CHARS = 2_000_000  # of all texts of a message that a graph of one's own writes
+# Answers and results. MAX_ANSWER_CHARS includes the arguments of calls. The page shows MAX_CALLS calls of a message.
+# MAX_ARGUMENT_LEVELS applies to each call, because an export adds levels around the arguments. MAX_ARGUMENT_VALUES
+# applies to all calls of an answer together. MAX_ITEMS_CHARS (as JSON), MAX_ITEM_LEVELS and MAX_ITEM_VALUES apply to
+# the provider's items in an answer's reasoning. MAX_GRAPH_MESSAGE_CHARS counts all texts of a message from a user's own
+# graph.
+MAX_ANSWER_CHARS = 500_000
+MAX_CALLS = 128
+MAX_ARGUMENT_LEVELS = 80
+MAX_ARGUMENT_VALUES = 8_000
+MAX_RESULT_CHARS = 100_000
+MAX_REASONING_CHARS = 500_000
+MAX_ITEMS_CHARS = 1_000_000
+MAX_ITEM_LEVELS = 20
+MAX_ITEM_VALUES = 8_000
+MAX_GRAPH_MESSAGE_CHARS = 2_000_000
 
-# Settings and instructions
-MAX_INSTRUCTIONS_CHARS = 8_000  # of one conversation
-MAX_EXTRA_BODY_CHARS = 4_000  # of further fields of each request, as JSON
-MAX_SETTING_CHARS = 1_000  # of a key, an address or a name in the form that connects a model
-MAX_PROMPT_CHARS = 200_000  # of instructions that are fetched
+# Settings and instructions. The extra body is JSON: further fields of each request. A setting is a key, an address or a
+# name in the form that connects a model. A prompt is fetched from outside.
+MAX_INSTRUCTIONS_CHARS = 8_000
+MAX_EXTRA_BODY_CHARS = 4_000
+MAX_SETTING_CHARS = 1_000
+MAX_PROMPT_CHARS = 200_000
 
-# Saved prompts
-MAX_SAVED_PROMPTS = 500  # of one owner
-MAX_SAVED_PROMPT_CHARS = 20_000  # of the text of one
+# Saved prompts of an owner
+MAX_SAVED_PROMPTS = 500
+MAX_SAVED_PROMPT_CHARS = 20_000
 
 # Links for strangers
 MAX_SHARES_OF_THREAD = 50
 MAX_SHARE_DAYS = 365
 
-# People of a conversation
+# People of a conversation. MAX_SHARED_THREADS limits the conversations of others a person may enter. A proxy may give
+# names of MAX_MEMBER_NAME_CHARS; accounts have shorter names.
 MAX_MEMBERS_OF_THREAD = 50
-MAX_SHARED_THREADS = 1_000  # that one person is let into
-MAX_MEMBER_NAME_CHARS = 200  # as many as a proxy may give a person; an account has fewer
+MAX_SHARED_THREADS = 1_000
+MAX_MEMBER_NAME_CHARS = 200
 
-# Documents
+# Documents. The page imports archives of documents, which are unpacked one after the other.
 MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000
-MAX_DOCUMENT_PARTS = 100_000  # of the contents of all messages, where they are lists
-MAX_CONVERSATIONS = 200  # in one file
-MAX_ARCHIVE_FILE_BYTES = 50_000_000  # of an archive of documents that the page imports
-MAX_ARCHIVE_BYTES = 200_000_000  # of its documents, unpacked one after the other
-MAX_ARCHIVE_CONVERSATIONS = 20_000  # in one archive
-MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # together
-MAX_ALTERNATIVES = 200  # of one message, the newest of them
-MAX_DOCUMENT_VALUES = 1_000_000  # brackets and commas outside of texts
-MAX_DOCUMENT_OBJECTS = 250_000  # objects and lists of these values: of the smallest messages, 10 MB have half as many
-MAX_DOCUMENT_STATES = 10_000  # of a graph
-MAX_STATE_ITEMS = 100_000  # values that one of them names, each item of a list
-MAX_STATE_CHARS = 10_000_000  # of these values together
-MAX_STATES_ITEMS = 10_000_000  # values that all of them name
-MAX_PART_VALUES = 20_000  # of one message, one checkpoint or the settings: each is converted in one call
-MAX_SAVED_VALUES = 19_900  # of one message, or the further keys, of a saved state: an export puts its own fields around them
-MAX_READ_VALUES = 100_000  # of the messages that a view or a request reads at once, the newest
-MAX_MEMORY_MESSAGES = 5_000  # of a sub-agent that moves in its memory
-MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
-MAX_MESSAGE_LEVELS = MAX_FILE_LEVELS - 3  # of a message in it
+# The parts of all messages whose content is a list.
+MAX_DOCUMENT_PARTS = 100_000
+# In one file.
+MAX_CONVERSATIONS = 200
+MAX_ARCHIVE_FILE_BYTES = 50_000_000
+MAX_ARCHIVE_BYTES = 200_000_000
+MAX_ARCHIVE_CONVERSATIONS = 20_000
+MAX_BRANCHES_AND_CHECKPOINTS = 10_000
+# The newest alternatives of a message.
+MAX_ALTERNATIVES = 200
+# MAX_DOCUMENT_VALUES counts brackets and commas outside of texts. MAX_DOCUMENT_OBJECTS counts objects and lists among
+# these values: 10 MB of the smallest messages have half as many.
+MAX_DOCUMENT_VALUES = 1_000_000
+MAX_DOCUMENT_OBJECTS = 250_000
+# States of graphs. A list item counts as a value. The first two limits apply to a single state, the last to all states.
+MAX_DOCUMENT_STATES = 10_000
+MAX_STATE_ITEMS = 100_000
+MAX_STATE_CHARS = 10_000_000
+MAX_STATES_ITEMS = 10_000_000
+# Of a message, a checkpoint or the settings: each is converted in one call.
+MAX_PART_VALUES = 20_000
+# Of a message or the further keys of a saved state. An export adds its own fields around them.
+MAX_SAVED_VALUES = 19_900
+# The newest messages that a view or a request reads at once.
+MAX_READ_VALUES = 100_000
+# A sub-agent's own memory.
+MAX_MEMORY_MESSAGES = 5_000
+# Nested objects and lists in an imported file, and in a message of it.
+MAX_FILE_LEVELS = 100
+MAX_MESSAGE_LEVELS = MAX_FILE_LEVELS - 3
 
-# The list of conversations
-MAX_SELECTED_THREADS = 1_000  # that one action changes or exports
-MAX_TAG_CHARS = 50  # of the name of a tag; a longer one is cut
+# The list of conversations. One action changes or exports MAX_SELECTED_THREADS. Longer tag names are cut.
+MAX_SELECTED_THREADS = 1_000
+MAX_TAG_CHARS = 50
 MAX_TAGS_OF_THREAD = 20
-MAX_TAGS = 200  # of one owner, on all conversations
+MAX_TAGS = 200
 
-# Search
-MAX_QUERY_CHARS = 500  # of a query; a longer one is cut
+# Search. Longer queries are cut. The indexed words of a message include its tool calls and attached texts.
+# MAX_PATH_HITS limits the messages found within the open conversation.
+MAX_QUERY_CHARS = 500
 MAX_QUERY_WORDS = 32
-MAX_INDEXED_WORDS = 100_000  # of a message, with its tool calls and attached texts: those that can be found
-MAX_SEARCH_HITS = 50  # of one search
-MAX_PATH_HITS = 1_000  # messages of the open conversation that are found in it
+MAX_INDEXED_WORDS = 100_000
+MAX_SEARCH_HITS = 50
+MAX_PATH_HITS = 1_000
 
 _SEPARATORS = (b"[", b"{", b",")
-_HUNDRED_DIGITS = 332  # in bits
+# The bits of a number of a hundred digits.
+_HUNDRED_DIGITS = 332
 _LONG_NUMBER = 10**100
 
 
 def to_number(value: Any) -> int | None:
-    """Return a whole number from 0 on; None for any other value."""
+    """Return a whole number from 0 to MAX_NUMBER, or None for any other value."""
     return value if type(value) is int and 0 <= value <= MAX_NUMBER else None
 
 
 def to_tokens(value: Any) -> int | None:
-    """Return a count of tokens that can be stored; None for any other value."""
+    """Return a storable token count, or None for any other value."""
     return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
 
 
 def to_label(value: Any) -> str:
-    """Return a text that can be stored, cut to the limit; an empty text for any other value."""
+    """Return a storable text, cut to the limit. Any other value gives an empty text."""
     return serde.sanitize_text(value[:MAX_LABEL_CHARS]) if isinstance(value, str) else ""
 
 
 def describe_excess(body: Mapping[str, Any]) -> str | None:
-    """Return why a message is larger than an export may hold, as a predicate; None for any other message."""
+    """Return, as a predicate, why a message is too large for an export, or None if it fits."""
     texts = (len(each) for each in iterate_values(body) if isinstance(each, str))
     if excess := describe_call_excess(body["data"]):
         return excess
@@ -131,8 +153,9 @@ _LABELLED_FIELDS = frozenset({"tool_calls", "invalid_tool_calls", "name", "tool_
 
 
 def describe_call_excess(data: Mapping[str, Any]) -> str | None:
-    """Describe the excess in the tool calls of a message and in the names and ids of them and of a result."""
-    if _LABELLED_FIELDS.isdisjoint(data):  # as in most messages
+    """Describe the excess in a message's tool calls, or in the names and ids of its calls or result."""
+    # Most messages have none of these fields.
+    if _LABELLED_FIELDS.isdisjoint(data):
         return None
     lists = [data.get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
     calls = [call for each in lists if isinstance(each, list) for call in each]
@@ -148,7 +171,8 @@ def describe_call_excess(data: Mapping[str, Any]) -> str | None:
 def iterate_values(value: Any) -> Iterator[Any]:
     """Yield the values of JSON, without recursion."""
     holders: list[Any] = [value] if isinstance(value, (dict, list)) else []
-    for each in holders:  # it grows on the way
+    # The list grows during the loop.
+    for each in holders:
         for below in each.values() if isinstance(each, dict) else each:
             yield below
             if isinstance(below, (dict, list)):
@@ -167,18 +191,19 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def has_more_values(value: Any, limit: int) -> bool:
-    """Return whether JSON consists of more than `limit` values, as `count_values` counts them."""
     return count_values(value, limit) > limit
 
 
 def has_too_many_separators(raw: bytes, max_values: int) -> bool:
-    """Return whether JSON, unparsed, has so many brackets and commas outside of texts that it holds more values.
+    """Return whether unparsed JSON has too many brackets and commas outside of texts for `max_values` values.
 
-    It has fewer than two of them, and of quotes four, for each value. JSON of fewer values never has too many.
+    Each value needs fewer than two separators and four quotes, so smaller JSON is never refused.
     """
-    if sum(map(raw.count, _SEPARATORS)) <= 2 * max_values:  # also within texts
+    # This count includes separators within texts.
+    if sum(map(raw.count, _SEPARATORS)) <= 2 * max_values:
         return False
-    bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"")  # the escapes that could hide the end of a text
+    # Escapes could hide the end of a text.
+    bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
     if bare.count(b'"') > 4 * max_values:
         return True
     outside = b"".join(bare.split(b'"')[::2])
@@ -188,11 +213,12 @@ def has_too_many_separators(raw: bytes, max_values: int) -> bool:
 def count_values(value: Any, limit: int) -> int:
     """Count the objects, lists, texts and numbers of JSON, and stop soon after `limit`.
 
-    A number of hundreds of digits counts as one more for each hundred: writing it takes the square of its length.
+    A number counts once more for each hundred digits, because writing it takes the square of its length.
     """
     holders: list[Any] = [value] if isinstance(value, (dict, list)) else []
     count = 1
-    for each in holders:  # it grows on the way
+    # The list grows during the loop.
+    for each in holders:
         count += len(each)
         if count > limit:
             break

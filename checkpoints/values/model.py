@@ -1,4 +1,4 @@
-"""The values of the state model: frozen, free of I/O, and the only things that cross the store's seam."""
+"""The state model: frozen values without I/O, and the only objects that cross the store's interface."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,21 +15,23 @@ from .files import File
 from .graph_author import is_by_graph
 
 Json = dict[str, Any]
-State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
+# {"messages": [BaseMessage, …], **json_keys}
+State = dict[str, Any]
 Actor = Literal["user", "agent", "judge", "system"]
-MAIN = "main"  # the name of the agent that the user talks to
+# The agent the user talks to.
+MAIN = "main"
 UNTITLED = "New conversation"
 
 
 class MessageStatus(StrEnum):
-    """Whether a message is whole. A partial one was cut off and nothing is ever run from it."""
+    """Whether a message is complete. A partial message was cut off, and no tool call of it is run."""
 
     DONE = "done"
     PARTIAL = "partial"
 
 
 class ThreadRole(StrEnum):
-    """The rights of a person in a conversation. Members are all but the owner."""
+    """The rights of a person in a conversation. Editors and readers are its members."""
 
     OWNER = "owner"
     EDITOR = "editor"
@@ -41,7 +43,8 @@ NewId = Callable[[], str]
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation. `head_id` is where its current branch stands; None before the first message."""
+    """A conversation. `head_id` is the head of its current branch, `state_id` the graph state there. Archived threads
+    are found by the search only. `tags` are ids, also of removed tags."""
 
     id: str
     owner: str
@@ -53,23 +56,21 @@ class Thread:
     created_at: datetime
     updated_at: datetime
     deleted: bool
-    pinned: bool = False  # before all others in the list
-    archived: bool = False  # out of the list, and found by the search
-    tags: tuple[str, ...] = ()  # ids, also of removed ones; `storage.tag_rows` knows their names
-    state_id: int | None = None  # of a graph's state, where the current branch has one
+    pinned: bool = False
+    archived: bool = False
+    tags: tuple[str, ...] = ()
+    state_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadProgress:
-    """How far a thread is: its version, and the run that is at work in it."""
-
     version: int
     run_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ListPlace:
-    """The place of a thread in the list: pinned ones first, then the most recently changed."""
+    """A thread's place in the list: pinned threads first, then the most recently changed."""
 
     pinned: bool
     updated_at: datetime
@@ -78,7 +79,7 @@ class ListPlace:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Where a message stands in the tree: the `depth`-th (from 0) on its path, in `segment` (see history)."""
+    """A message's place in the tree: the `depth`-th (from 0) on its path, in `segment` (see history)."""
 
     id: str
     segment: int
@@ -91,7 +92,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An immutable node of the tree. `body` is the LangChain message as plain JSON, `hash` covers it and all before it."""
+    """An immutable node of the tree. `hash` covers `body`, the LangChain message as JSON, and all messages before it.
+    `person` wrote it or asked for it. If it is `damaged`, the bytes do not fit the hash, and `body` has only the type."""
 
     id: str
     thread_id: str
@@ -104,8 +106,8 @@ class Message:
     hash: str
     run_id: str | None
     created_at: datetime
-    person: str | None = None  # who wrote it, or asked for it, where people are told apart
-    damaged: bool = False  # what is stored does not fit its hash: `body` is then an empty one of the same type
+    person: str | None = None
+    damaged: bool = False
 
     @property
     def type(self) -> str:
@@ -117,58 +119,58 @@ class Message:
 
     @property
     def intact(self) -> "Message":
-        """Itself, for whoever passes its content on. Raises `DamagedMessageError`."""
+        """The message itself. Raises `DamagedMessageError`, so nobody passes damaged content on."""
         if self.damaged:
             raise DamagedMessageError(self.thread_id, self.id, self.depth)
         return self
 
     @property
     def langchain(self) -> BaseMessage:
-        """A fresh LangChain message; changing it changes nothing stored. Raises `DamagedMessageError`."""
+        """A fresh LangChain message. Changes to it are not stored. Raises `DamagedMessageError`."""
         return serde.to_message(self.intact.body)
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSize:
-    """The size of a stored message, for a caller that need not read it."""
+    """The size of a stored message, `byte_count` being that of its JSON."""
 
     depth: int
     agent: str
     type: str
-    byte_count: int  # of its JSON
+    byte_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message on its way into the store."""
+    """A message on its way into the store. `created_at` is in microseconds since 1970, for imports. `files` may not be
+    stored yet. `run_id` and `person` name the first author of a copy."""
 
     body: Json
     agent: str = MAIN
     status: MessageStatus = MessageStatus.DONE
-    id: str | None = None  # chosen by the caller when it must be known beforehand
-    created_at: int | None = None  # microseconds since 1970, of an imported message; None: now
-    files: tuple[File, ...] = ()  # that its body names and that may not be stored yet
-    run_id: str | None = None  # of the run that wrote it first, where it is a copy; None: whoever writes it now
-    person: str | None = None  # who wrote it first, where it is a copy; None: who acts
+    id: str | None = None
+    created_at: int | None = None
+    files: tuple[File, ...] = ()
+    run_id: str | None = None
+    person: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A named head."""
+    """A named head. `state_id` is the graph state at the head, if any."""
 
     id: str
     thread_id: str
     name: str
     head_id: str | None
-    state_id: int | None = None  # of a graph's state that belongs to the head
+    state_id: int | None = None
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A named bookmark on a message; its state is the path to that message.
-
-    `state` is read from the store when first asked for, as a copy of its own: changing it changes nothing stored.
-    """
+    """A named bookmark on a message. `state`, the path to it, is read on first access, as a copy: changes are not stored.
+    `detached`: listed although it is off the path, see `history.filter_visible`. `position` counts earlier checkpoints.
+    `person` saved it, where people are told apart. `state_id` is a graph's state."""
 
     id: str
     name: str
@@ -181,20 +183,17 @@ class Checkpoint:
     node: Node | None = field(default=None, repr=False, compare=False)
     extra: Json = field(default_factory=dict, repr=False, compare=False)
     branch_id: str = field(default="", repr=False, compare=False)
-    detached: bool = field(
-        default=False, repr=False, compare=False
-    )  # listed although it is off the path: see history.listed
-    position: int = field(default=0, repr=False, compare=False)  # how many checkpoints of the thread were made before it
+    detached: bool = field(default=False, repr=False, compare=False)
+    position: int = field(default=0, repr=False, compare=False)
     load_state: Callable[[], State] | None = field(default=None, repr=False, compare=False)
-    state_id: int | None = field(default=None, repr=False, compare=False)  # of a graph's state
-    person: str | None = field(default=None, repr=False, compare=False)  # who saved it, where people are told apart
+    state_id: int | None = field(default=None, repr=False, compare=False)
+    person: str | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def state(self) -> State:
         return self.load_state() if self.load_state else {"messages": []}
 
     def to_summary(self) -> Json:
-        """Return all but the state, as a list shows it."""
         return {
             "id": self.id,
             "name": self.name,
@@ -212,7 +211,6 @@ class Checkpoint:
 
     @classmethod
     def from_dict(cls, data: Json) -> "Checkpoint":
-        """The inverse of `to_dict`."""
         state = dict(data["state"])
         state["messages"] = [serde.to_message(body) for body in state["messages"]]
         return cls(
@@ -230,71 +228,73 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointPortion:
-    """Some of the checkpoints that a branch shows, oldest first: the newest, the pinned, and those at the head."""
+    """Some visible checkpoints of a branch, oldest first: the newest, the pinned, and those at the head. `count`
+    includes the rest. `standing_ids` are the checkpoints at the current position of the conversation and its graph."""
 
     checkpoints: list[Checkpoint]
-    count: int  # of all
-    standing_ids: Sequence[str] = ()  # of those where the conversation stands, with its graph
+    count: int
+    standing_ids: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """The messages that the last restore removed: the last of them, their number, and the newest checkpoints on them."""
+    """The messages removed by the last restore. `is_newest`: it is the newest change, so Undo brings them back."""
 
     node: Node
     messages: int
     checkpoints: list[Checkpoint]
-    is_newest: bool  # the restore is the newest change: Undo brings the messages back
+    is_newest: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RemovedPart:
-    """The beginning of the messages that the last restore removed, and the number of all of them."""
+    """The first messages removed by the last restore. `count`, `end_id` (the last) and `is_newest` are those of
+    `LeftBehind`."""
 
     messages: list[Message]
     count: int
-    end_id: str  # of the last of them
-    is_newest: bool  # the restore is the newest change: Undo brings the messages back
+    end_id: str
+    is_newest: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointMark:
-    """A checkpoint of the current path, by its place, its id and its name."""
+    """A checkpoint of the current path. `count` is the number of checkpoints at its message."""
 
     id: str
     name: str
     created_by: str
     segment: int
     depth: int
-    count: int  # of the checkpoints at its message
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two paths of one thread: the number of messages that both begin with, and the messages of each after these."""
+    """Two paths of a thread: the number of shared messages, and the messages of each path after these. `lengths`
+    counts the messages after the shared part. `left` and `right` may hold only the first of them."""
 
     shared_length: int
     last_shared_id: str | None
     left: list[Message]
     right: list[Message]
-    lengths: tuple[int, int]  # messages of each after the shared ones; `left` and `right` may be the first of them
-    # The last shared answer and its shared results, where one of its calls has a result in `left` or `right` alone.
+    lengths: tuple[int, int]
+    # The last shared answer and its shared results, if `left` or `right` alone has a result of its calls.
     calling_messages: list[Message] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class PathSize:
-    """The number of messages of a part of a path, and the bytes of their JSON together."""
-
     count: int
     byte_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The messages and checkpoints that a change removes from the conversation, as the store counts them."""
+    """What a change removes from the conversation, as counted by the store. `agents` names the sub-agents with removed
+    messages. `first_prompt` is the text of the user's first removed message."""
 
     messages: int
     checkpoints: int
-    agents: tuple[str, ...] = ()  # the names of the sub-agents whose messages are among them
-    first_prompt: str = ""  # the text of the first message of the user among them
+    agents: tuple[str, ...] = ()
+    first_prompt: str = ""

@@ -1,4 +1,4 @@
-"""Operations: the recorded changes of a thread, and the caller who asks for one."""
+"""Operations: the recorded changes of a thread, and the caller of a change."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,17 +10,22 @@ from .operation_detail import NO_DETAIL, OperationDetail
 
 
 class OperationKind(StrEnum):
-    """One recorded change. Names are those of the glossary."""
+    """The kind of a recorded change. The names are in the glossary."""
 
     APPEND = "append"
-    EDIT = "edit"  # another question in the place of one
-    RETRY = "retry"  # another answer: nothing is written yet
-    REPLACE = "replace"  # another text in the place of one; the messages after it stay
+    # Replaces a question.
+    EDIT = "edit"
+    # Asks for another answer. Nothing is written yet.
+    RETRY = "retry"
+    # Replaces a text. The messages after it stay.
+    REPLACE = "replace"
     SAVE = "save"
     RENAME = "rename"
     PIN = "pin"
-    ARCHIVE = "archive"  # of a thread, or the return of one
-    TAG = "tag"  # a thread, or take its tags away
+    # Archives a thread, or brings it back.
+    ARCHIVE = "archive"
+    # Adds tags to a thread, or removes them.
+    TAG = "tag"
     SETTINGS = "settings"
     FORK = "fork"
     RESTORE = "restore"
@@ -31,18 +36,19 @@ class OperationKind(StrEnum):
     DELETE = "delete"
     IMPORT = "import"
     CLEAR = "clear"
-    ERASE = "erase"  # of what only undo could reach: what was done before it cannot be undone any more
+    # Erases content only undo could reach. Earlier changes cannot be undone any more.
+    ERASE = "erase"
     UNDO = "undo"
     REDO = "redo"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The actor of a change, and the version that it expects.
+    """The actor of a change, and the version it expects.
 
-    `expected_version` is the thread's version that the caller saw: another one means a conflict (None: any version).
-    `request_id` is the caller's id for this request: the same one twice has one effect.
-    `undo_group` joins operations that are undone together, such as all messages of one run.
+    `expected_version` is the thread version the caller saw; another version is a conflict. None accepts any version.
+    `request_id` identifies the request: sent twice, it has one effect. `undo_group` joins operations undone together,
+    such as all messages of a run.
     """
 
     actor: Actor = "user"
@@ -55,15 +61,16 @@ USER = Caller()
 
 
 def name_request_lock(request_id: str | None) -> str:
-    """Return the key that a request locks, empty without one. A request id, which is any text, names no other key."""
+    """Return the lock key of a request, or an empty text. The prefix keeps request ids, which are any text, apart."""
     return f"request {request_id}" if request_id else ""
 
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """The change of one mutable row by an operation: the named columns before and after."""
+    """The change of a mutable row by an operation: the named columns before and after. `table` is thread, branch or
+    checkpoint."""
 
-    table: str  # thread, branch or checkpoint
+    table: str
     id: str
     before: Json
     after: Json
@@ -75,22 +82,27 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One recorded change of a thread, with the row changes that undo it exactly."""
+    """A recorded change of a thread, with the row changes that undo it exactly.
+
+    The thread's id and `version`, the version it made, identify it. `result` is the id of the object it made. `target`
+    is the version undone or redone. `person` acted, where people are told apart. `changes` is empty if the operation
+    is `damaged` (they cannot be read) or `abridged` (they were not read, for a list).
+    """
 
     thread_id: str
-    version: int  # the thread's version that it made; with the thread's id, its name
+    version: int
     kind: OperationKind
     actor: Actor
     undo_group: str | None
     changes: tuple[RowChange, ...]
-    result: str | None  # the id of what it made
+    result: str | None
     undone: bool
     created_at: datetime
     detail: OperationDetail = NO_DETAIL
-    target: int | None = None  # of an undo or a redo: the version that it undid or redid
-    person: str | None = None  # who acted, where people are told apart
-    damaged: bool = False  # its changes cannot be read: `changes` is then empty
-    abridged: bool = False  # its changes were not read, for a list: `changes` is then empty
+    target: int | None = None
+    person: str | None = None
+    damaged: bool = False
+    abridged: bool = False
 
     @property
     def is_rewriting(self) -> bool:
@@ -99,7 +111,7 @@ class Operation:
 
     @property
     def intact(self) -> "Operation":
-        """The operation itself, to be undone. Raises `DamagedOperationError`."""
+        """The operation itself, for an undo. Raises `DamagedOperationError`."""
         assert not self.abridged
         if self.damaged:
             raise DamagedOperationError(self.thread_id, self.version)
@@ -108,7 +120,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move or a summary, with its note. A summary replaced the messages of a path, up to `replaced`."""
+    """A move or a summary, with its note. A summary replaced the messages of a path up to `replaced`."""
 
     operation: Operation
     node: Node
@@ -117,14 +129,15 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer to a change: the operation that recorded it."""
+    """The answer to a change: its operation. `repeated` means an earlier call made the change, and this call did
+    nothing."""
 
     operation: Operation
-    repeated: bool = False  # an earlier call carried this request out; this one did nothing
+    repeated: bool = False
 
     @property
     def version(self) -> int:
-        """The thread's version from this change on."""
+        """The thread's version made by this change."""
         return self.operation.version
 
     @property

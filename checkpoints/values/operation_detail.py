@@ -1,4 +1,4 @@
-"""Facts of an operation: names, numbers and keys. No sentences: components.views.operations makes those."""
+"""Facts of an operation: names, numbers and keys. `components.views.operations` writes the sentences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -6,48 +6,63 @@ from typing import Any, Final, Literal, get_args
 
 from .place_name import PLACE_KINDS, PlaceKind
 
-LONG_SETTINGS: Final = frozenset(
-    {"instructions", "extra_body"}
-)  # an operation's changes hold their texts, its detail does not
+# An operation's changes hold these long texts, its detail does not.
+LONG_SETTINGS: Final = frozenset({"instructions", "extra_body"})
 Subject = Literal["thread", "branch", "branches", "checkpoint", "checkpoints", "message", "excerpt", "question", "draft"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationDetail:
-    """Facts of one operation beside its changes, for people. Each kind sets the fields that it has, and no others."""
+    """Facts of an operation beside its changes, for people. Each kind sets only its own fields."""
 
-    subject: Subject | None = None  # of a rename, pin, fork, switch, delete, clear, answer or edit
-    place: PlaceKind | None = None  # of the origin of an excerpt: `name` is its name
-    name: str = ""  # the name before the change
+    # Set for a rename, pin, fork, switch, delete, clear, answer or edit.
+    subject: Subject | None = None
+    # The origin of an excerpt. `name` is its name.
+    place: PlaceKind | None = None
+    # The name before the change.
+    name: str = ""
     new_name: str = ""
-    messages: int = 0  # removed, summarised or imported
-    checkpoints: int = 0  # removed or imported
-    branches: int = 0  # opened, deleted or imported
-    kept: int | None = None  # messages after a replaced one
-    future_kept: bool | None = None  # whether a restore kept the removed messages as a branch
+    # Removed, summarized or imported messages, removed or imported checkpoints, and opened, deleted or imported
+    # branches.
+    messages: int = 0
+    checkpoints: int = 0
+    branches: int = 0
+    # The messages after a replaced message.
+    kept: int | None = None
+    # Whether a restore kept the removed messages as a branch.
+    future_kept: bool | None = None
     pinned: bool | None = None
     archived: bool | None = None
-    added: Sequence[str] = field(default_factory=list)  # names of tags
-    removed: Sequence[str] = field(default_factory=list)  # names of tags
-    model: str = ""  # that was asked for a title
-    usage: Mapping[str, Any] = field(default_factory=dict)  # of that model, as LangChain counts it
-    depth: int | None = None  # of the message that a move went to
-    tokens_before: int | None = None  # an estimate
+    # Names of tags.
+    added: Sequence[str] = field(default_factory=list)
+    removed: Sequence[str] = field(default_factory=list)
+    # The model asked for a title, and its usage as LangChain counts it.
+    model: str = ""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    # The depth of the message a move went to.
+    depth: int | None = None
+    # Estimates.
+    tokens_before: int | None = None
     tokens_after: int | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)  # changed keys and new values; long texts are left out
-    begins_earlier: bool = False  # a graph begins with its values from before a turn that did not end
-    checkpoint: str = ""  # the id of the one that a branch was made of
-    standing: Mapping[str, Sequence[str]] = field(default_factory=dict)  # see `StandingRuns`: what a copy begins with
-    joined: int = 0  # earlier versions of the thread that the operation has made as well: steps of a graph's run
+    # Changed keys and their new values, without long texts.
+    settings: Mapping[str, str] = field(default_factory=dict)
+    # A graph begins with its values from before an unfinished turn.
+    begins_earlier: bool = False
+    # The id of the checkpoint a branch was made from.
+    checkpoint: str = ""
+    # The runs a copy begins with: see `StandingRuns`.
+    standing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # The earlier versions of the thread also made by this operation, for the steps of a graph's run.
+    joined: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields that differ from their defaults."""
+        """Return the fields different from their defaults."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value != getattr(NO_DETAIL, name)}
 
     @classmethod
     def from_json(cls, stored: object) -> "OperationDetail":
-        """Parse a stored detail. A damaged field gets its default: a detail decides nothing but the words for it."""
+        """Parse a stored detail. Damaged fields get their defaults, since a detail decides only the words on the page."""
         values = stored if isinstance(stored, dict) else {}
         return cls(**{name: values[name] for name, is_valid in _CHECKS.items() if name in values and is_valid(values[name])})
 

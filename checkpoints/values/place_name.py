@@ -1,4 +1,4 @@
-"""The name of a position of a conversation, as a fact: components.views.places makes the words for it."""
+"""A position in a conversation, as a fact. `components.views.places` writes the words."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -11,5 +11,6 @@ PLACE_KINDS: Final[tuple[PlaceKind, ...]] = get_args(PlaceKind)
 class PlaceName:
     """A kind of position, and the name of the branch or checkpoint there."""
 
-    kind: PlaceKind | None  # None: `name` is in English words, as versions before this kept them
+    # None: `name` is in English words, as earlier versions stored it.
+    kind: PlaceKind | None
     name: str = ""

@@ -1,26 +1,30 @@
-"""The progress of a long operation: reports that its caller may show.
+"""Progress reports of a long operation.
 
-An operation consists of phases, each with a number of steps. Reports are limited by number and not by a clock: a phase of
-100,000 steps reports as seldom as a phase of a hundred.
+An operation consists of phases, each with a number of steps. Reports are limited by number and not by a clock: a phase
+of 100,000 steps reports as seldom as a phase of a hundred.
 """
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-MAX_REPORTS = 100  # of one phase
+# Reports of a phase.
+MAX_REPORTS = 100
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of one phase: `done` of `total` steps, which `noun` names. A phase without a total cannot be counted."""
+    """The progress of a phase: `done` of `total` steps, named by `noun`. Without a total, the steps cannot be counted.
 
-    phase: str  # such as “Checking”
+    `phase` is a word such as “Checking”. `detail` is the progress within the current step.
+    """
+
+    phase: str
     done: int = 0
     total: int | None = None
     noun: str = ""
-    detail: "Progress | None" = None  # of the current step
+    detail: "Progress | None" = None
 
     def __str__(self) -> str:
         if self.total is None:
@@ -29,7 +33,8 @@ class Progress:
         return f"{self.phase}: {self.done:,} of {self.total:,} {self.noun}{detail}"
 
 
-Report = Callable[[Progress], None]  # may raise an error: it ends the operation, and nothing of it is written
+# A report may raise an error. This ends the operation, and nothing of it is written.
+Report = Callable[[Progress], None]
 
 
 def ignore_progress(_: Progress) -> None:
@@ -37,7 +42,7 @@ def ignore_progress(_: Progress) -> None:
 
 
 class StepCounter:
-    """The steps of one phase. Every hundredth part of them is reported, and the last one."""
+    """Count the steps of a phase. It reports about every hundredth part, and the last step."""
 
     def __init__(self, report: Report, phase: str, total: int, noun: str) -> None:
         self._report = report
@@ -49,7 +54,6 @@ class StepCounter:
             report(self._progress)
 
     def add(self, steps: int = 1) -> None:
-        """Count steps that are done."""
         total = self._progress.total or 0
         self._done = min(self._done + steps, total)
         if self._done > self._reported and (self._done - self._reported >= self._stride or self._done == total):
@@ -58,7 +62,7 @@ class StepCounter:
 
 
 def count_steps(items: Collection[T], report: Report, phase: str, noun: str) -> Iterator[T]:
-    """Yield the items, and report a step when the next item is requested."""
+    """Yield the items. Each request for the next item reports a step."""
     counter = StepCounter(report, phase, len(items), noun)
     for item in items:
         yield item
@@ -66,5 +70,5 @@ def count_steps(items: Collection[T], report: Report, phase: str, noun: str) -> 
 
 
 def report_within(report: Report, outer: Progress) -> Report:
-    """Return a report for one step of `outer`: its progress becomes the detail."""
+    """Return a report for a single step of `outer`: its progress becomes the detail."""
     return lambda inner: report(replace(outer, detail=inner))

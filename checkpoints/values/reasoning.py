@@ -1,4 +1,4 @@
-"""The reasoning of an answer: a text for people, and the provider's items, which only their source understands."""
+"""An answer's reasoning: a text for people, and the provider's items, which only their source understands."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,31 +8,37 @@ from langchain_core.messages import BaseMessage
 
 from . import limits, serde
 
-REASONING_KEY = "waymark_reasoning"  # in an answer's additional_kwargs
+# In an answer's `additional_kwargs`.
+REASONING_KEY = "waymark_reasoning"
 Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The reasoning of one answer.
+    """The reasoning of an answer.
 
-    `blocks` are the parts of the answer in their order: the provider's items, `{"type": "text"}` in the place of the
-    answer's text, and `{"type": "call"}` in the place of each call.
+    `blocks` are the answer's parts in order: the provider's items, `{"type": "text"}` in place of the answer's text,
+    and `{"type": "call"}` in place of each call.
     """
 
     text: str = ""
     duration_ms: int | None = None
-    source: str = ""  # the model that made the items (see agent.models.reasoning); empty: they are for no model
-    text_field: str = ""  # the field of Chat Completions that carried the text
-    fields: Item = field(default_factory=dict)  # other fields of the message
-    call_fields: Sequence[Item] = ()  # unknown fields of each call, in the order of the stream
+    # The model that made the items (see `agent.models.reasoning`). Empty: they are for no model.
+    source: str = ""
+    # The Chat Completions field that carried the text.
+    text_field: str = ""
+    # Unknown fields of the message, and of each call in the order of the stream.
+    fields: Item = field(default_factory=dict)
+    call_fields: Sequence[Item] = ()
     blocks: Sequence[Item] = ()
-    extras: Item = field(default_factory=dict)  # additional_kwargs of a provider's package
-    unreadable_places: Sequence[int] = ()  # of the answer's `invalid_tool_calls` in the stream
+    # The `additional_kwargs` of a provider's package.
+    extras: Item = field(default_factory=dict)
+    # The places of the answer's `invalid_tool_calls` in the stream.
+    unreadable_places: Sequence[int] = ()
 
     @classmethod
     def of(cls, message: BaseMessage) -> Self | None:
-        """Return the reasoning of a message; None if it has none. Any shape is possible: a file may contain it."""
+        """Parse a message's reasoning; None if it has none. Imported reasoning may have any shape."""
         kept = message.additional_kwargs.get(REASONING_KEY)
         if not isinstance(kept, dict):
             return None
@@ -52,9 +58,9 @@ class Reasoning:
         )
 
     def to_kwargs(self) -> dict[str, Any]:
-        """Return the additional_kwargs that carry it; empty without reasoning.
+        """Return the `additional_kwargs` for this reasoning, empty without any.
 
-        Items that are too large, too deep, too many or not JSON are left out together: a part of them would be refused.
+        Items that are too large, too deep, too many or not JSON are dropped together: providers refuse a part of them.
         """
         kept = {
             "text": serde.sanitize_text(self.text[:limits.MAX_REASONING_CHARS]),
@@ -74,9 +80,9 @@ class Reasoning:
         return {REASONING_KEY: {**kept, **({"source": self.source} if self.source else {})}}
 
     def rename_calls(self, new_ids: Mapping[str, str]) -> "Reasoning":
-        """Return the reasoning under the new ids of its answer's calls, by their old ones.
+        """Replace the ids of the answer's calls, given as old to new.
 
-        Google's package keys the signatures by the calls' ids, and items of OpenRouter carry them.
+        Google's package keys signatures by call id, and OpenRouter's items carry call ids.
         """
         return replace(
             self,
@@ -85,7 +91,7 @@ class Reasoning:
         )
 
     def without_items(self) -> "Reasoning":
-        """Return the text that people read, without everything that only a provider understands."""
+        """Return only the text for people, without the provider's items."""
         return replace(self, source="", text_field="", fields={}, call_fields=(), unreadable_places=(), blocks=(), extras={})
 
 
@@ -93,17 +99,15 @@ NO_REASONING = Reasoning()
 
 
 def drop_reasoning_entry(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the additional_kwargs of an answer without its reasoning."""
     return {key: value for key, value in kwargs.items() if key != REASONING_KEY}
 
 
 def keep_reasoning_entry(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reasoning alone of an answer's additional_kwargs, as it is."""
     return {REASONING_KEY: kwargs[REASONING_KEY]} if REASONING_KEY in kwargs else {}
 
 
 def carries_items(kwargs: Mapping[str, Any] | None) -> bool:
-    """Return whether an answer's additional_kwargs have reasoning that goes back to its model. They are not parsed."""
+    """Return whether an answer's `additional_kwargs` have reasoning to send back to its model. They are not parsed."""
     kept = (kwargs or {}).get(REASONING_KEY)
     return isinstance(kept, dict) and any(kept.get(name) for name in ("text_field", "fields", "blocks"))
 
@@ -135,8 +139,8 @@ def _bound_items(items: dict[str, Any]) -> dict[str, Any]:
     return exact if is_shallow and not _has_nul(exact) else {}
 
 
+# PostgreSQL cannot store NUL.
 def _has_nul(value: Any) -> bool:
-    """Return whether a text holds NUL, which PostgreSQL cannot store."""
     if isinstance(value, dict):
         return any(map(_has_nul, (*value, *value.values())))
     return any(map(_has_nul, value)) if isinstance(value, list) else isinstance(value, str) and "\0" in value

@@ -1,4 +1,4 @@
-"""Runs as values: one pass of the agent, its draft, its candidates, and the rerun that it is a part of."""
+"""Runs, their drafts, candidates and reruns, as values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from enum import StrEnum
 
 class RunState(StrEnum):
     RUNNING = "running"
-    WAITING = "waiting"  # at rest, with calls that a person has to decide about
+    # At rest, with calls a person has to decide about.
+    WAITING = "waiting"
     DONE = "done"
     STOPPED = "stopped"
     FAILED = "failed"
@@ -17,7 +18,7 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The answer that a run is writing, and the reasoning before it. A crash loses at most two seconds of it."""
+    """The answer and reasoning a run is writing. A crash loses at most two seconds of it."""
 
     text: str = ""
     reasoning: str = ""
@@ -25,26 +26,40 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """The questions of a path, asked once more, one after the other, on a branch of their own."""
+    """The questions of a path, asked again one after another on a new branch.
+
+    `place` of the questions is "branch:ID", "checkpoint:ID" or "message:ID". `settings` replace the thread's for these
+    runs. `question_ids` are the asked messages, in order.
+    """
 
     id: str
     thread_id: str
-    place: str  # of the questions: "branch:ID", "checkpoint:ID" or "message:ID"
-    settings: Mapping[str, str]  # that replace those of the thread for its runs
-    question_ids: tuple[str, ...]  # of the messages that are asked, in their order
+    place: str
+    settings: Mapping[str, str]
+    question_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RerunStep:
-    """The question of a rerun that a run answers."""
+    """The question of a rerun answered by a run. `number` counts from 1."""
 
     rerun_id: str
-    number: int  # from 1
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One pass of the agent. A thread has at most one that is running: that row is the lock."""
+    """One pass of the agent. A thread has at most one running run: its row is the lock.
+
+    A run that `compacts` answers nothing, but replaces messages with a summary. `error_details` are the words of the
+    provider that refused it. `usage` is the agent's record of its budgets while the run waits for a decision.
+    `candidates` counts the answering models, 0 for a single model. `head_id` is the thread's head when the run came to
+    rest.
+
+    With several processes, `worker` drives the run, `job` tells another worker how to drive it, and `stop_wanted` is a
+    person's request made at another process. Each worker that takes the run increments `attempt`, and writes of
+    earlier attempts are refused. The run acts for `person`, where people are told apart.
+    """
 
     id: str
     thread_id: str
@@ -54,22 +69,23 @@ class Run:
     dismissed: bool
     started_at: datetime
     ended_at: datetime | None
-    compacts: bool = False  # it answers nothing, but puts a summary in the place of messages
-    error_details: str | None = None  # the words of the provider that refused it
-    usage: str | None = None  # of its budgets, as its agent wrote it, where the run waits for a decision
+    compacts: bool = False
+    error_details: str | None = None
+    usage: str | None = None
     rerun: RerunStep | None = None
-    candidates: int = 0  # answers of several models; 0: one model answers
-    head_id: str | None = None  # where the thread stood when the run came to rest
-    worker: int | None = None  # the process that drives it, where there may be several
-    stop_wanted: bool = False  # by a person, at another process than that
-    job: str | None = None  # how another worker drives it, as its agent wrote it
-    person: str | None = None  # who asked, where people are told apart: the run acts for them
-    attempt: int = 0  # each worker that takes it counts one: writes of an earlier attempt are refused
+    candidates: int = 0
+    head_id: str | None = None
+    worker: int | None = None
+    stop_wanted: bool = False
+    job: str | None = None
+    person: str | None = None
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """How another worker can drive a new run, and whether it waits for one: this process drives none, or enough."""
+    """How another worker can drive a new run. With `waits`, the run waits for it, because this process drives none or
+    enough."""
 
     job: str
     waits: bool = False
@@ -77,25 +93,28 @@ class Handover:
 
 @dataclass(frozen=True, slots=True, order=True)
 class CandidateKey:
-    """The id of a candidate."""
+    """The id of a candidate. `number` counts from 1."""
 
     run_id: str
-    number: int  # from 1
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The answer of one model, where a run asks several models one question. It is on a branch of its own."""
+    """The answer of one of several models to a question, on its own branch.
+
+    `number` counts from 1, `model` is the spec, and `head_id` is its last message, None before the first.
+    """
 
     run_id: str
-    number: int  # from 1
-    model: str  # the spec
+    number: int
+    model: str
     branch_id: str
     state: RunState
     draft: Draft
     error: str | None = None
     error_details: str | None = None
-    head_id: str | None = None  # its last message; None: it has none yet
+    head_id: str | None = None
 
     @property
     def key(self) -> CandidateKey:

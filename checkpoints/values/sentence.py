@@ -1,17 +1,19 @@
-"""Sentences for people: English, with the parts that another language needs. They are plain texts to everybody else."""
+"""Sentences for people, in English, with the parts needed for translation. To other code they are plain texts."""
 
 import json
 from collections.abc import Mapping
 from typing import Any, Self
 
-_PLAIN = (str, int, float, type(None))  # values as they are stored; others become texts, such as an error
+# Types stored as they are. Others, such as an error, become texts.
+_PLAIN = (str, int, float, type(None))
 
 
 class Sentence(str):
-    """A filled text that keeps its template and its values. Of one that depends on a number, the value is `count`."""
+    """A filled text that keeps its template and values. `plural` is the template for a `count` other than 1, else
+    empty."""
 
     template: str
-    plural: str  # the template for other numbers than one; empty without a number
+    plural: str
     values: Mapping[str, Any]
 
     def __new__(cls, template: str, plural: str, values: Mapping[str, Any]) -> Self:
@@ -22,26 +24,25 @@ class Sentence(str):
         return self
 
     def __str__(self) -> str:
-        """Return the sentence itself, so that the text of an error is still one."""
+        """Return the sentence itself, so an error's text stays a sentence."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep both when it is copied, as by `dataclasses.asdict`."""
+        """Keep template and values in copies, as by `dataclasses.asdict`."""
         return Sentence, (self.template, self.plural, self.values)
 
 
 def sentence(template: str, /, **values: object) -> Sentence:
-    """Return a sentence, with named values: `sentence("{name} is empty.", name=name)`."""
+    """Build a sentence with named values: `sentence("{name} is empty.", name=name)`."""
     return Sentence(template, "", values)
 
 
 def plural_sentence(one: str, other: str, /, *, count: float, **values: object) -> Sentence:
-    """Return a sentence that depends on a number."""
     return Sentence(one, other, {"count": count, **values})
 
 
 def encode_sentence(text: str) -> Any:
-    """Return a text as JSON: a sentence with its template and values, any other text as it is."""
+    """Return a sentence as JSON with its template and values. Any other text is returned unchanged."""
     if not isinstance(text, Sentence):
         return text
     values = {name: encode_sentence(value) if isinstance(value, str) else value for name, value in text.values.items()}
@@ -49,7 +50,7 @@ def encode_sentence(text: str) -> Any:
 
 
 def decode_sentence(data: Any) -> Any:
-    """Return the text of `encode_sentence`, and any other value as it is."""
+    """Invert `encode_sentence`. Other values are returned unchanged."""
     match data:
         case {"template": str(template), "plural": str(plural), "values": dict(values)}:
             return Sentence(template, plural, {name: decode_sentence(value) for name, value in values.items()})
@@ -57,16 +58,17 @@ def decode_sentence(data: Any) -> Any:
 
 
 def store_sentence(text: str | None) -> str | None:
-    """Return the template and the values of a sentence for a column beside its text; None for a text without them."""
+    """Return a sentence's template and values for a column beside its text, or None for a plain text."""
     return json.dumps(encode_sentence(text)) if isinstance(text, Sentence) else None
 
 
 def restore_sentence(text: str | None, stored: str | None) -> str | None:
-    """Return a stored text as the sentence that it was: a plain text where the template is missing, or differs."""
+    """Rebuild a sentence from its stored text. It stays a plain text if the template is missing or differs."""
     if text is None or stored is None:
         return text
     try:
         found = decode_sentence(json.loads(stored))
-    except (ValueError, LookupError, TypeError, AttributeError):  # a damaged row: bad JSON, or values that do not fit
+    except (ValueError, LookupError, TypeError, AttributeError):
+        # A damaged row has bad JSON, or values that do not fit.
         return text
     return found if found == text else text

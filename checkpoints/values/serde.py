@@ -1,8 +1,8 @@
 """Messages as plain JSON, and the hashes over them.
 
-A body is LangChain's own `message_to_dict` form without the fields that are at their defaults: `{"type": "human", "data":
-{"content": "hello"}}`. It is rebuilt with `messages_from_dict` only: never pickle, msgpack or `load()`, which construct any
-object that the data names. A message's hash covers its canonical JSON and its parent's hash: equal hashes mean equal
+A body is LangChain's `message_to_dict` form without default values: `{"type": "human", "data": {"content": "hello"}}`.
+Only `messages_from_dict` and validation rebuild it: never pickle, msgpack or `load()`, which construct any object
+named in the data. A message's hash covers its canonical JSON and its parent's hash, so equal hashes mean equal
 histories.
 """
 
@@ -28,9 +28,11 @@ from langchain_core.messages import (
 )
 from pydantic_core import from_json, to_json
 
-MAX_SURROGATES = 20_000  # of one text
+# A text with more lone surrogates loses them: see `sanitize_text`.
+MAX_SURROGATES = 20_000
 HASH_PREFIX = "sha256:"
-_MAX_LOCKED_BYTES = 2_047  # that `hashlib` hashes in one call without releasing the lock of Python
+# `hashlib` hashes this many bytes in a call without releasing Python's lock.
+_MAX_LOCKED_BYTES = 2_047
 _MAX_LOCKED_CHARS = _MAX_LOCKED_BYTES // 4
 _MAX_ENCODED_CHARS = 65_536
 _MESSAGE_CLASSES: dict[str, type[BaseMessage]] = {
@@ -41,19 +43,18 @@ _MESSAGE_CLASSES: dict[str, type[BaseMessage]] = {
     "function": FunctionMessage,
     "chat": ChatMessage,
 }
-_CONSTRUCTOR_ONLY = frozenset({"self", "content_blocks"})  # names that the constructor takes and validation does not
+# The constructor takes these names, but validation does not.
+_CONSTRUCTOR_ONLY = frozenset({"self", "content_blocks"})
 _CANONICAL_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 class UnreadableMessageError(ValueError):
-    """A message has fields of which no message can be built again: code can set any value after the constructor."""
+    """A message has fields from which it cannot be rebuilt: code can set any value after the constructor."""
 
 
 def to_body(message: BaseMessage) -> dict[str, Any]:
-    """Convert a message to plain JSON. Raises `TypeError` or `ValueError` for values that JSON cannot carry exactly.
-
-    A message chunk is converted to a complete message first. Raises `UnreadableMessageError`.
-    """
+    """Convert a message to plain JSON; a chunk becomes a complete message first. Raises `UnreadableMessageError`, and
+    `TypeError` or `ValueError` for values JSON cannot carry exactly."""
     if isinstance(message, BaseMessageChunk):
         message = message_chunk_to_message(message)
     body = require_exact(strip_defaults(message))
@@ -65,14 +66,15 @@ def to_body(message: BaseMessage) -> dict[str, Any]:
 
 
 def normalize_body(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a body as `to_body` writes it. Raises `TypeError` or `ValueError` for one that is not a message's."""
+    """Return a body as `to_body` writes it. Raises `TypeError` or `ValueError` if it is no message's."""
     return require_exact(strip_defaults(to_message(body)))
 
 
 def strip_defaults(message: BaseMessage) -> dict[str, Any]:
-    """Convert a message as `to_body` does, unchecked: for a caller that compares the result with JSON."""
+    """Convert a message like `to_body`, unchecked, for comparison with JSON."""
     full = message_to_dict(message)
-    kind = _check_type(full["type"])  # a type that cannot be read again is not written
+    # A type that cannot be read again is not written.
+    kind = _check_type(full["type"])
     defaults = _default_fields(type(message))
     data = {
         key: value for key, value in full["data"].items() if key not in defaults or not _equals_default(value, defaults[key])
@@ -81,39 +83,38 @@ def strip_defaults(message: BaseMessage) -> dict[str, Any]:
 
 
 def to_message(body: dict[str, Any]) -> BaseMessage:
-    """Build a new LangChain message. Raises `ValueError` for a type that is not a message's.
+    """Build a new LangChain message. Raises `ValueError` for an unknown type.
 
-    Token usage that LangChain cannot read is left out: no content is lost with it.
+    Token usage LangChain cannot read is dropped, since no content is lost with it.
     """
-    return _construct_message(body["type"], _copy_json(body["data"]))  # a copy: LangChain keeps references into its argument
+    # LangChain keeps references into its argument.
+    return _construct_message(body["type"], _copy_json(body["data"]))
 
 
 def parse_message(text: str) -> BaseMessage:
-    """Build a new LangChain message from a stored body, as `to_message` does."""
     body = parse_canonical(text)
     return _construct_message(body["type"], body["data"])
 
 
 def _construct_message(kind: str, data: dict[str, Any]) -> BaseMessage:
-    """Build a message that keeps references into `data`, and may change it."""
+    """Build a message. It keeps references into `data`, and may change it."""
     message_type = _MESSAGE_CLASSES[_check_type(kind)]
     try:
         if "content" not in data or not _CONSTRUCTOR_ONLY.isdisjoint(data):
             return messages_from_dict([{"type": kind, "data": data}])[0]
-        # The constructor ends in this call as well. Its four layers take longer than the validation.
+        # The constructor's four layers take longer than this validation call, in which it ends.
         new: BaseMessage = message_type.__new__(message_type)
         return cast(BaseMessage, message_type.__pydantic_validator__.validate_python(data, self_instance=new))
     except ValueError:
         if "usage_metadata" not in data:
             raise
         return _construct_message(kind, {key: value for key, value in data.items() if key != "usage_metadata"})
-    except (AttributeError, LookupError, TypeError) as error:  # LangChain takes some shapes for granted
+    except (AttributeError, LookupError, TypeError) as error:
+        # LangChain takes some shapes for granted.
         raise ValueError("is not a message") from error
 
 
 def _copy_json(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of plain JSON that shares no object or list with it."""
-
     def copy_value(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: copy_value(each) for key, each in value.items()}
@@ -121,15 +122,17 @@ def _copy_json(value: dict[str, Any]) -> dict[str, Any]:
 
     try:
         return {key: copy_value(each) for key, each in value.items()}
-    except RecursionError:  # the encoder nests twice as deep
+    except RecursionError:
+        # The encoder nests twice as deep.
         return cast(dict[str, Any], json.loads(json.dumps(value)))
 
 
 def parse_canonical(text: str) -> Any:
-    """Parse JSON that `to_canonical` wrote, in half the time of Python's parser."""
+    """Parse JSON from `to_canonical`, in half the time of Python's parser."""
     try:
         return from_json(text)
-    except ValueError:  # nested deeper than 200 levels
+    except ValueError:
+        # It is nested deeper than 200 levels.
         return json.loads(text)
 
 
@@ -139,27 +142,23 @@ def to_canonical(value: Any) -> str:
 
 
 def format_indented(value: Any) -> str:
-    """Serialize plain JSON for people, with indents.
-
-    Python's own encoder takes as many steps for each value as there are levels above it.
-    """
+    """Serialize plain JSON for people, indented. Python's encoder needs a step per level for each value."""
     try:
         return to_json(value, indent=2, inf_nan_mode="constants").decode()
-    except ValueError:  # nested deeper than 200 levels, or half of a surrogate pair
+    except ValueError:
+        # It is nested deeper than 200 levels, or has a lone surrogate.
         return json.dumps(value, ensure_ascii=False)
 
 
 def iterate_canonical(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the canonical JSON of a document in pieces, one for each item of its lists.
-
-    In one call, the encoder would keep all other threads waiting: 200 ms for 10 MB.
-    """
+    """Yield a document's canonical JSON in pieces, a piece for each list item. A single call of the encoder would
+    block all other threads for 200 ms for 10 MB."""
     members = sorted(document.items())
     return iterate_object((key, map(to_canonical, v) if isinstance(v, list) else to_canonical(v)) for key, v in members)
 
 
 def iterate_object(members: Iterable[tuple[str, str | Iterable[str]]]) -> Iterator[str]:
-    """Yield the JSON of an object in pieces. Its members are JSON already: each a value, or the items of a list."""
+    """Yield an object's JSON in pieces. Each member is JSON already, or the items of a list."""
     before = "{"
     for key, value in members:
         yield f"{before}{to_canonical(key)}:"
@@ -178,7 +177,7 @@ def hash_message(body: dict[str, Any], agent: str, status: str, parent_hash: str
 
 
 def hash_canonical_body(body: str, agent: str, status: str, parent_hash: str | None) -> str:
-    """Hash a body that is canonical JSON already: a stored message is checked without parsing it.
+    """Hash canonical JSON of a body, so a stored message is checked without parsing.
 
     The hash covers `to_canonical({"agent": …, "body": …, "parent": …, "status": …})`, concatenated by hand.
     """
@@ -187,7 +186,7 @@ def hash_canonical_body(body: str, agent: str, status: str, parent_hash: str | N
 
 
 def hash_body_pieces(body: Iterable[str], agent: str, status: str, parent_hash: str | None) -> str:
-    """Hash a body that comes in pieces, as `hash_canonical_body` does."""
+    """Hash a body given in pieces, as `hash_canonical_body` does."""
     before, after = _surround_body(agent, status, parent_hash)
     return hash_pieces(chain([before], body, [after]))
 
@@ -201,12 +200,12 @@ _quote = lru_cache(256)(to_canonical)
 
 
 def read_type(text: str) -> str:
-    """Return the type that a stored body, also a damaged one, names at its end; else that of a note (a system message)."""
+    """Return the type at the end of a stored body, which may be damaged. The default is system, the type of notes."""
     return next((kind for kind in _MESSAGE_CLASSES if text.endswith(f'"type":"{kind}"}}')), "system")
 
 
 def make_empty_body(text: str) -> dict[str, Any]:
-    """Build an empty message of the type that a damaged body still names, or else a note."""
+    """Build an empty message of the type a damaged body still names, or else a note."""
     return {"type": read_type(text), "data": {"content": ""}}
 
 
@@ -217,15 +216,16 @@ def hash_document(document: dict[str, Any]) -> str:
 def hash_pieces(texts: Iterable[str]) -> str:
     """Hash texts as one.
 
-    For more bytes in one call, `hashlib` releases Python's lock and takes it again before a waiting thread wakes. That
-    thread waits anew each time: 200 ms beside an import.
+    For larger inputs, `hashlib` releases Python's lock and takes it again before a waiting thread wakes. The thread
+    then waits again, up to 200 ms beside an import.
     """
     found = hashlib.sha256()
     for text in texts:
         if len(text) < _MAX_LOCKED_CHARS:
             found.update(text.encode())
             continue
-        for first in range(0, len(text), _MAX_ENCODED_CHARS):  # a text of megabytes is not copied once more
+        # This avoids another copy of a text of megabytes.
+        for first in range(0, len(text), _MAX_ENCODED_CHARS):
             raw = text[first : first + _MAX_ENCODED_CHARS].encode()
             for start in range(0, len(raw), _MAX_LOCKED_BYTES):
                 found.update(raw[start : start + _MAX_LOCKED_BYTES])
@@ -233,7 +233,7 @@ def hash_pieces(texts: Iterable[str]) -> str:
 
 
 def find_message_class(kind: str) -> type[BaseMessage] | None:
-    """Return the class of the messages of a type; None for a type that is not stored."""
+    """Return the message class of a type, or None for a type that is not stored."""
     return _MESSAGE_CLASSES.get(kind)
 
 
@@ -245,7 +245,7 @@ def _check_type(kind: str) -> str:
 
 @cache
 def _default_fields(kind: type[BaseMessage]) -> dict[str, Any]:
-    """Return the default values of a message class. `content` is not among them: it is always written."""
+    """Return a message class's default values. `content` is left out, because it is always written."""
     fields = kind.model_fields.items()
     return {
         name: field.get_default(call_default_factory=True, validated_data={}) for name, field in fields if name != "content"
@@ -257,12 +257,11 @@ def _equals_default(value: Any, default: Any) -> bool:
 
 
 def sanitize_text(text: str) -> str:
-    """Join or replace lone surrogates, which no database can store; replace NUL, which PostgreSQL cannot store.
-
-    A stream, or a text that a browser cut to a length, may contain lone surrogates. More than MAX_SURROGATES are left out:
-    Python calls a function for each that it joins or replaces.
-    """
-    if text.isascii() and "\0" not in text:  # most texts: an import sanitizes thousands under the write lock
+    """Join or replace lone surrogates, which no database can store, and replace NUL, which PostgreSQL cannot store.
+    Lone surrogates come from streams and from texts cut by a browser. More than MAX_SURROGATES are dropped, because
+    Python calls a function for each that it joins or replaces."""
+    # Most texts take this way. An import sanitizes thousands under the write lock.
+    if text.isascii() and "\0" not in text:
         return text
     whole = text.encode(errors="ignore").decode()
     if 0 < len(text) - len(whole) <= MAX_SURROGATES:
@@ -271,7 +270,6 @@ def sanitize_text(text: str) -> str:
 
 
 def sanitize_json(value: Any) -> Any:
-    """Return JSON with every text in it sanitized, keys included."""
     if isinstance(value, str):
         return sanitize_text(value)
     if isinstance(value, dict):
@@ -280,8 +278,9 @@ def sanitize_json(value: Any) -> Any:
 
 
 def parse_leniently(text: str | bytes) -> Any:
-    """Parse a column of JSON. Damaged JSON becomes an empty object, so that one damaged row hides no other row."""
-    if text in ("{}", b"{}"):  # most rows; skips parsing: a seventh of the time for a long list
+    """Parse a JSON column. Damaged JSON becomes an empty object, so a damaged row hides no other row."""
+    # Most rows are empty. Skipping the parser saves a seventh of the time for a long list.
+    if text in ("{}", b"{}"):
         return {}
     try:
         return json.loads(text)
@@ -290,9 +289,10 @@ def parse_leniently(text: str | bytes) -> Any:
 
 
 def require_exact(body: dict[str, Any]) -> dict[str, Any]:
-    """Refuse values that JSON would change: tuples, sets, keys that are not text, NaN, lone surrogates."""
+    """Refuse values JSON would change: tuples, sets, keys other than text, NaN, lone surrogates."""
     text = to_canonical(body)
-    text.encode()  # UnicodeEncodeError (a ValueError) for a lone surrogate
+    # Raises UnicodeEncodeError, a ValueError, for a lone surrogate.
+    text.encode()
     back: dict[str, Any] = json.loads(text)
     if back != body:
         raise TypeError("a message holds something that JSON cannot carry exactly")

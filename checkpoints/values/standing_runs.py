@@ -1,19 +1,21 @@
-"""The runs whose work stands where a conversation stands, found in its operations."""
+"""Find the runs behind the current position of a conversation in its operations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .operation import Operation, OperationKind
 
-_USUAL_OPERATIONS = 50  # since a conversation came to its state
-HEAD = ""  # among the checkpoints of a copy: where it begins
+# The usual number of operations since a conversation came to its state.
+_USUAL_OPERATIONS = 50
+# Marks, among a copy's checkpoints, the place where it begins.
+HEAD = ""
 
 
 @dataclass
 class StandingRuns:
-    """A search from the newest operation back. With `saved_id`, it is for what stood when a checkpoint was saved.
+    """A search from the newest operation back, or from a saved checkpoint if `saved_id` is given.
 
-    `ids` are of the runs since the branch came to its state, the newest first.
+    `ids` are the runs since the branch came to its state, newest first.
     """
 
     branch_id: str
@@ -25,7 +27,7 @@ class StandingRuns:
     def find(
         cls, list_last: Callable[[int], Sequence[Operation]], branch_id: str, saved_id: str | None = None
     ) -> tuple["StandingRuns", Sequence[Operation]]:
-        """Search in as many operations as it takes. Return those as well."""
+        """Search in as many operations as needed, and return these as well."""
         count = _USUAL_OPERATIONS
         while True:
             operations, found = list_last(count), cls(branch_id, saved_id)
@@ -38,11 +40,11 @@ class StandingRuns:
         current_id = self.branch_id
         for each in operations:
             if each.kind is OperationKind.FORK and each.detail.standing:
-                # A copy begins with what stood in the other conversation, there or when a checkpoint was saved.
+                # A copy begins with the runs of the other conversation, at its head or when a checkpoint was saved.
                 self.ids += each.detail.standing.get(self.saved_id or HEAD, [])
                 self._is_over = True
             elif self.saved_id is not None:
-                # What came between a checkpoint and its restore was left. What stood when it was saved stands again.
+                # A restore drops the runs since the checkpoint was saved, and brings back the runs of that time.
                 if each.kind is OperationKind.SAVE and each.result == self.saved_id:
                     self.branch_id, self.saved_id = current_id, None
             elif current_id == self.branch_id and not _is_undone(each):
@@ -53,7 +55,7 @@ class StandingRuns:
                 if change.table == "thread":
                     current_id = change.before.get("branch_id", current_id)
             if each.kind is OperationKind.FORK and each.result == self.branch_id:
-                # What stood where it was forked, or when that checkpoint was saved, stands on the new branch as well.
+                # The runs at the fork, or when its checkpoint was saved, also count on the new branch.
                 self.branch_id, self.saved_id = current_id, self.saved_id or each.detail.checkpoint or None
 
     def _add(self, operation: Operation) -> None:

@@ -1,4 +1,4 @@
-"""A tag: a name that a person gives to conversations, and the form that makes two names the same."""
+"""A tag: a person's label for conversations, and the form that decides whether two names are equal."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -9,22 +9,23 @@ from .names import clean_name
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag of an owner. A removed one keeps its conversations, so that it can be brought back."""
+    """A tag of an owner. A removed tag keeps its conversations, so it can be brought back. `threads` counts listed
+    threads."""
 
     id: str
     name: str
     is_removed: bool = False
-    threads: int = 0  # listed conversations that have it
+    threads: int = 0
 
 
 def clean_tag(text: str) -> str:
-    """Return a tag's name as any other name, shorter; an empty text if none of it is visible.
+    """Clean a tag's name like any other name, but shorter. It is empty if nothing is visible.
 
-    The search quotes names, so a name has no quotation mark of its own.
+    Quotation marks are replaced, because the search quotes names.
     """
     return clean_name(clean_name(text.replace('"', "'"))[:MAX_TAG_CHARS])
 
 
 def fold_tag(name: str) -> str:
-    """Return the text that is equal for two names of the same tag: compatibility forms and case do not count."""
+    """Return a tag's name without compatibility forms and case, for comparison."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

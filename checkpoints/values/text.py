@@ -1,21 +1,22 @@
-"""Text in a given room: shortened, plain, in a fence of backticks that leaves it unchanged, or a number with its noun."""
+"""Text helpers: shorten, strip Markdown, fence with backticks, pluralize."""
 
 import re
 import unicodedata
 from html.entities import html5
 
-# Letters that Unicode does not decompose, and the letters of those who have no such key.
+# Letters that Unicode does not decompose, as typed by people without such keys.
 _LETTERS = dict(zip("ıȷłøđðħŧ", "ijloddht", strict=True)) | {"æ": "ae", "œ": "oe", "þ": "th"}
 PLAIN_LETTERS = str.maketrans(_LETTERS)
 _BACKTICKS = re.compile(r"`+")
-_MAX_SEARCHED_CHARS = 4_000  # of a text whose first line with words is wanted
-_MAX_MARKED_CHARS = 300  # of a line that is read for marks
+# Of a text, when searching its first line with words.
+_MAX_SEARCHED_CHARS = 4_000
+# Of a line, when looking for marks.
+_MAX_MARKED_CHARS = 300
 _LINE_MARKS = re.compile(r"^\s*(?:(?:#{1,6}|[-*+](?:\s+\[[ xX]\])?|\d{1,9}[.)])\s+|>\s?)+")
-_BLOCK_LINE = re.compile(
-    r"\s*(?:(?:```|~~~).*|[-=*_\s|:]*|#{1,6}|\$\$\s*|\\[\[\]]\s*|\\(?:begin|end)\{\w+\*?\}\s*)"
-)  # a fence, a rule, the line below a heading or a table's, the sign around a formula
+# A fence, a rule, the line below a heading or a table's head, or a formula's delimiter.
+_BLOCK_LINE = re.compile(r"\s*(?:(?:```|~~~).*|[-=*_\s|:]*|#{1,6}|\$\$\s*|\\[\[\]]\s*|\\(?:begin|end)\{\w+\*?\}\s*)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]*)\)")
-# Code and formulas, of which money is none: no space inside of the dollars, and no digit after the last one.
+# Code and formulas. Amounts of money are excluded: no space inside of the dollars, and no digit after the last dollar.
 _SPAN = re.compile(
     r"(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|\$\$(?P<display>.+?)(?:\$\$|$)|(?<!\\)\$(?=\S)(?P<dollars>[^$`]+?)(?<=\S)\$(?!\d)"
@@ -34,7 +35,7 @@ _LONG_FORMULA = re.compile(
     r"^ *(?:\$\$[^$]{1,1000}\$\$|\\\[(?:[^\\]|\\[^\[\]]){1,1000}\\\]|\\begin\{(\w+\*?)\}[\s\S]{1,1000}?\\end\{\1\})",
     re.MULTILINE,
 )
-# What stands around the parts of a formula, and between them.
+# The surroundings of a formula's parts.
 _TEX_GAP = re.compile(
     r"\\begin\{(?:array|tabular|(?:x?x?align|aligned)at)\*?\}(?:\[\w\])?\{[^{}]*\}"
     r"|\\(?:begin|end|label|tag)\*?\{[^{}]*\}|\\(?:hline|q?quad|nonumber|notag|displaystyle)(?![A-Za-z])|\\\\|(?<!\\)[&~]"
@@ -44,7 +45,7 @@ _COMMAND = re.compile(r"\\([A-Za-z]+)\*?(?=(\{)?)")
 _RAISED = re.compile(r"\^(?:\{([\dn+-]+)\}|([\dn]))")
 _LOWERED = re.compile(r"_(?:\{(\d+)\}|(\d))")
 _TEX_MARK = re.compile(r"\\.|[{}$]|\^(?=°)")
-# The names of HTML's characters are those of TeX, but for these.
+# HTML and TeX share most names of characters. These differ.
 _TEX_SIGNS = {
     "infty": "∞",
     "to": "→",
@@ -60,13 +61,13 @@ _RAISED_SIGNS, _LOWERED_SIGNS = str.maketrans("0123456789n+-", "⁰¹²³⁴⁵�
 
 
 def fence_verbatim(text: str, language: str = "") -> str:
-    """Return the unchanged text in a code block of Markdown that nothing in the text can end."""
+    """Put an unchanged text in a Markdown code block. Nothing in the text can end the block."""
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def fold_text(text: str) -> str:
-    """Return a text without compatibility forms, case and accents, for a search."""
+    """Remove compatibility forms, case and accents, for a search."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKD", text).casefold().translate(PLAIN_LETTERS)
@@ -74,19 +75,19 @@ def fold_text(text: str) -> str:
 
 
 def contains(text: str, words: str) -> bool:
-    """Return whether words stand in a text, whatever their case and accents."""
+    """Return whether a text contains words, ignoring case and accents."""
     return fold_text(words) in fold_text(text)
 
 
 def shorten(text: str, max_chars: int) -> str:
-    """Return the text, or its beginning with “…”. The result has at most `max_chars` characters."""
+    """Shorten a text to at most `max_chars` characters, including the final “…”."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1].rstrip()}…"
 
 
 def find_plain_line(text: str) -> str:
-    """Return the first line with words, without marks of Markdown. Signs within words, as in 2*3*4, stay.
+    """Return the first line with words, without Markdown marks. Signs within words, as in 2*3*4, stay.
 
-    It is empty for a text that begins with thousands of characters without words.
+    The result is empty if the text begins with thousands of characters without words.
     """
     for line in _join_formulas(text.lstrip()[:_MAX_SEARCHED_CHARS]).splitlines():
         if not _BLOCK_LINE.fullmatch(line[:_MAX_MARKED_CHARS]) and (plain := _strip_marks(line[:_MAX_MARKED_CHARS])):
@@ -95,14 +96,13 @@ def find_plain_line(text: str) -> str:
 
 
 def find_plain_text(text: str, max_chars: int) -> str:
-    """Return the beginning of a text on one line, without marks of Markdown."""
+    """Return the beginning of a text on one line, without Markdown marks."""
     lines = (line[:_MAX_MARKED_CHARS] for line in _join_formulas(text[: 4 * max_chars]).splitlines())
     plain = (_strip_marks(line) for line in lines if not _BLOCK_LINE.fullmatch(line))
     return shorten(" ".join(filter(None, plain)), max_chars)
 
 
 def _join_formulas(text: str) -> str:
-    """Put each formula of several lines on one."""
     return _LONG_FORMULA.sub(lambda found: " ".join(found[0].split()), text)
 
 
@@ -114,7 +114,7 @@ def _strip_marks(line: str) -> str:
 
 
 def _write_span(span: re.Match[str]) -> str:
-    """Write code as it is, and a formula as people type it: x², α ≤ β, a/b."""
+    """Keep code unchanged, and write a formula as people type it: x², α ≤ β, a/b."""
     text = span[span.lastgroup or 0]
     if span.lastgroup == "code":
         return text
@@ -125,26 +125,26 @@ def _write_span(span: re.Match[str]) -> str:
 
 
 def _write_command(command: re.Match[str]) -> str:
-    """Write a command of TeX as its sign or its name; nothing for one that says how its argument looks."""
+    """Write a TeX command as its sign or its name. Formatting commands give nothing."""
     name = command[1]
     return _TEX_SIGNS.get(name, html5.get(f"{name};", "" if command[2] else name))
 
 
 def shorten_line(text: str, max_chars: int) -> str:
     """Shorten the text and put it on one line."""
-    return shorten(" ".join(text.split(maxsplit=max_chars)), max_chars)  # more words are never in sight
+    # More words never fit.
+    return shorten(" ".join(text.split(maxsplit=max_chars)), max_chars)
 
 
 def shorten_for_model(text: str, max_chars: int) -> str:
-    """Return the text, or its first `max_chars` characters and a note of how many are missing."""
+    """Cut a text to `max_chars` characters, and note how many are missing."""
     return note_cut(text[:max_chars], len(text) - max_chars)
 
 
 def note_cut(text: str, missing_chars: int) -> str:
-    """Return the text with a note of how many characters are missing at its end; without one where none are."""
+    """Append a note of how many characters are missing, if any are."""
     return text if missing_chars <= 0 else f"{text}\n… (cut: {missing_chars:,} more characters)"
 
 
 def pluralize(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, in the singular or the plural."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

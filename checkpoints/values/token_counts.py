@@ -8,16 +8,16 @@ from .limits import to_tokens
 
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
-    """Tokens of one or more answers."""
+    """Tokens of answers. The input includes `cached`, the output includes `reasoning`."""
 
     input: int = 0
-    cached: int = 0  # of the input
+    cached: int = 0
     output: int = 0
-    reasoning: int = 0  # of the output
+    reasoning: int = 0
 
 
 def count_tokens(counted: object) -> TokenCounts:
-    """Return the counts of `usage_metadata`; an imported file may hold any value in their place."""
+    """Parse `usage_metadata`. An imported file may hold any value in its place."""
     return TokenCounts(
         _read_count(counted, "input_tokens"),
         _read_count(_read(counted, "input_token_details"), "cache_read"),

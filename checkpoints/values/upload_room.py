@@ -1,4 +1,4 @@
-"""The room for files that a page has sent and no action has used yet."""
+"""Room for uploaded files not yet used by an action."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,11 +8,12 @@ from typing import NamedTuple
 class KeptFile(NamedTuple):
     id: str
     owner: str | None
-    size: int  # bytes
+    # In bytes.
+    size: int
 
 
 def choose_surplus(kept: Iterable[KeptFile], new: KeptFile, *, max_bytes: int, max_count: int) -> list[str]:
-    """Return the ids of those files, the oldest first, that give way to a new one: the oldest of whoever takes most room."""
+    """Return the ids of files to drop for a new file: each time the oldest of the owner with the most room in use."""
     left, surplus = [*kept], list[str]()
     while left:
         sizes, counts = Counter({new.owner: new.size}), Counter({new.owner: 1})
