@@ -1,6 +1,7 @@
-"""The rows of the audit log. A change writes its entry in its own transaction.
+"""Rows of the audit log. A change writes its entry in its own transaction.
 
-A request on its way may write an entry when its person is being erased, or was. Such an entry names somebody erased.
+A request already on its way may write an entry while its person is being erased, or after. Its entry gets a
+replacement for the name.
 """
 
 import secrets
@@ -26,7 +27,7 @@ _NO_PERSON: Final = ("", LOCAL_OWNER, THE_COMMAND_LINE)
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The person and the address of a request; both may be unknown."""
+    """The person and the address of a request. Either may be unknown."""
 
     person: str = ""
     address: str = ""
@@ -38,7 +39,7 @@ _client: ContextVar[Client] = ContextVar("client", default=NO_CLIENT)
 
 @contextmanager
 def note_client(client: Client) -> Iterator[None]:
-    """Let the entries of the block, and of the tasks that it starts, name a client."""
+    """Name a client in all entries written in the block, and in tasks started there."""
     token = _client.set(client)
     try:
         yield
@@ -55,19 +56,19 @@ def insert_entry(
     person: str | None = None,
     about: str = "",
 ) -> None:
-    """Write an entry; without a `person`, of the client, or of the owner who acts."""
+    """Write an entry. Without `person`, it names the client, or else the acting owner."""
     client = _client.get()
     if person is None:
         person = client.person or get_acting_owner() or ""
     named = {each: _make_replacement() for each in {person, about} if _is_erased(connection, each)}
     who = {"person": named.get(person, person), "about": named.get(about, about)}
     values = {"time": from_time(time), "kind": kind, "detail": {**detail}, "address": "" if named else client.address}
-    # Inline: without RETURNING, because who writes an entry may read none.
+    # Inline means without RETURNING: a writer of entries may have no right to read them.
     connection.execute(sa.insert(schema.audit_entry).values(**who, **values).inline())
 
 
 def insert_settings_entries(connection: sa.Connection, time: datetime, thread_id: str, changes: Iterable[RowChange]) -> None:
-    """Write which settings of a conversation have changed, for each change of them, also by an undo."""
+    """Log each change of a conversation's settings, including changes by an undo."""
     for change in changes:
         if change.table == "thread" and "settings" in change.after:
             before, after = change.before["settings"], change.after["settings"]
@@ -76,10 +77,10 @@ def insert_settings_entries(connection: sa.Connection, time: datetime, thread_id
 
 
 def _is_erased(connection: sa.Connection, name: str) -> bool:
-    """Return whether a person is being erased, or was. If not, they are not before the transaction ends.
+    """Return whether a person is being erased, or was. If not, no erasure begins before the transaction ends.
 
-    Somebody without an account, from before people had accounts, has left something. Behind a proxy nobody has one, and
-    whoever acts after an erasure is a new person.
+    A person without an account, from before accounts existed, has left some rows. Behind a proxy nobody has an
+    account, and an actor after an erasure is a new person.
     """
     if name in _NO_PERSON or name.startswith(ERASED_PREFIX):
         return False
@@ -96,7 +97,7 @@ def _make_replacement() -> str:
 
 
 def replace_name(connection: sa.Connection, name: str) -> str:
-    """Replace the name of a person in all entries, take the addresses out of these, and return the replacement."""
+    """Replace a person's name in all entries, clear the addresses there, and return the replacement."""
     replacement = _make_replacement()
     own = sa.update(schema.audit_entry).where(_entry.person == name)
     connection.execute(own.values(person=replacement, address=""))

@@ -1,4 +1,4 @@
-"""Reading, inserting and ending the candidates of a run."""
+"""Read, insert and end the candidates of a run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -43,7 +43,7 @@ def insert_candidates(connection: sa.Connection, thread_id: str, candidates: Seq
 
 
 def select_candidates(connection: sa.Connection, run_id: str) -> list[Candidate]:
-    """Return the candidates of a run, in the order of their numbers; none of most runs."""
+    """Return a run's candidates by number. Most runs have none."""
     query = limit_to_owner(connection, _of_run, _columns.thread_id)
     return [_parse_candidate(row) for row in connection.execute(query, {"of_run": run_id})]
 
@@ -63,13 +63,13 @@ def _parse_candidate(row: sa.Row[Any]) -> Candidate:
 
 
 def write_draft(connection: sa.Connection, key: CandidateKey, draft: Draft, attempt: int) -> None:
-    """Store the draft of a candidate that is being written in this attempt of its run."""
+    """Store the draft of a candidate being written in this attempt of its run."""
     place = {"of_run": key.run_id, "of_number": key.number, "of_attempt": attempt}
     connection.execute(_update_attempt, {**place, **to_draft_columns(draft)})
 
 
 def write_head(connection: sa.Connection, key: CandidateKey, head_id: str | None) -> None:
-    """Note the newest message of a candidate, which its draft has become."""
+    """Store a candidate's newest message, and clear the draft it was made from."""
     row = {"head_id": head_id, **to_draft_columns(NO_DRAFT)}
     connection.execute(_update, {"of_run": key.run_id, "of_number": key.number, **row})
 
@@ -80,11 +80,11 @@ def end_candidate(connection: sa.Connection, key: CandidateKey, end: RunEnd) -> 
 
 
 def reopen_candidate(connection: sa.Connection, key: CandidateKey) -> None:
-    """Let a candidate that has ended be written once more, from nothing."""
+    """Let an ended candidate be written again, from nothing."""
     row = {"state": RunState.RUNNING, **NO_ERROR, "head_id": None, **to_draft_columns(NO_DRAFT)}
     connection.execute(_update, {"of_run": key.run_id, "of_number": key.number, **row})
 
 
 def end_candidates(connection: sa.Connection, run_id: str, state: RunState) -> None:
-    """Write the end of a run's candidates that have none yet."""
+    """End the running candidates of a run."""
     connection.execute(_end_running, {"of_run": run_id, "state": state})

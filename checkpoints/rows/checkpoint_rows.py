@@ -1,4 +1,4 @@
-"""Reading the checkpoints of a thread: rows of a connection as values."""
+"""Read the checkpoints of a thread."""
 
 import copy
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from ..values.model import MAIN, Checkpoint, CheckpointPortion, Json, Node, Remo
 from . import message_rows, path_rows, thread_rows
 
 _checkpoint_columns = schema.checkpoint.c
-# Statements are put together once: that takes longer than SQLite takes to answer one.
+# Statements are built once, because building takes longer than SQLite's answer.
 _is_live = (_checkpoint_columns.thread_id == sa.bindparam("thread_id"), _checkpoint_columns.deleted_at.is_(None))
 _is_checkpoint = _checkpoint_columns.id == sa.bindparam("checkpoint_id")
 _is_detached = sa.and_(_checkpoint_columns.detached, _checkpoint_columns.branch_id == sa.bindparam("branch_id"))
@@ -36,7 +36,7 @@ _listings_query = sa.select(
     _checkpoint_columns.detached,
     _checkpoint_columns.deleted_at.is_not(None),
 ).where(_checkpoint_columns.thread_id == sa.bindparam("thread_id"))
-# How many checkpoints that are not detached, and which sub-agents: of some part of a path.
+# Count the checkpoints that are not detached, and find the sub-agents, of a part of a path.
 _count_query = sa.select(sa.func.count()).select_from(schema.checkpoint).where(*_is_live, sa.not_(_is_detached))
 _agents_query = sa.select(schema.message.c.agent).where(schema.message.c.agent != MAIN).distinct()
 _places_query = (
@@ -49,19 +49,21 @@ _taken_names_query = sa.select(_checkpoint_columns.name).where(
     _checkpoint_columns.thread_id == sa.bindparam("thread_id"),
     _checkpoint_columns.name.in_(sa.bindparam("names", expanding=True)),
 )
-_MAX_NAMED_SEGMENTS = 200  # in a statement for the checkpoints on a path
+# A statement names at most this many segments. Then the searched characters of a description, and the parts of a
+# portion.
+_MAX_NAMED_SEGMENTS = 200
 _SHOWN_COLUMNS = (
     *(_checkpoint_columns.id, _checkpoint_columns.position, _checkpoint_columns.branch_id, _checkpoint_columns.message_id),
     *(_checkpoint_columns.segment, _checkpoint_columns.depth, _checkpoint_columns.detached, _checkpoint_columns.pinned),
 )
 _SEARCHED_COLUMNS = (*_SHOWN_COLUMNS, _checkpoint_columns.name, _checkpoint_columns.description)
-MAX_SEARCHED_CHARS = 500  # of a description
-MAX_PINNED = MAX_AT_HEAD = 100  # of a portion
+MAX_SEARCHED_CHARS = 500
+MAX_PINNED = MAX_AT_HEAD = 100
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointListing:
-    """The columns that, with the heads of the branches, decide whether a checkpoint is listed."""
+    """These columns and the branch heads decide whether a checkpoint is listed."""
 
     branch_id: str
     detached: bool
@@ -69,9 +71,9 @@ class CheckpointListing:
 
 
 def select_checkpoints(connection: sa.Connection, thread_id: str, database: Database | None = None) -> list[Checkpoint]:
-    """The thread's checkpoints that are not deleted, on whatever branch, in the order they were made.
+    """Return the thread's checkpoints on all branches, except deleted ones, in the order they were made.
 
-    With the database at hand, each can read its state later.
+    With `database`, each can load its state later.
     """
     return [_row_to_checkpoint(row, database) for row in connection.execute(_all_query, {"thread_id": thread_id}).all()]
 
@@ -79,9 +81,9 @@ def select_checkpoints(connection: sa.Connection, thread_id: str, database: Data
 def select_visible_checkpoints(
     connection: sa.Connection, thread: Thread, path: Path, database: Database | None = None
 ) -> list[Checkpoint]:
-    """Return the checkpoints that the thread's branch shows, whose path is `path`, in the order they were made.
+    """Return the visible checkpoints of the thread's branch, whose path is `path`, in the order they were made.
 
-    Those of other branches are not read: there may be thousands for each that is shown.
+    Checkpoints of other branches are not read: there may be thousands for each visible checkpoint.
     """
     own = _columns_of_thread.where(_checkpoint_columns.thread_id == thread.id)
     rows = _select_on_segments(connection, own, path)
@@ -92,7 +94,7 @@ def select_visible_checkpoints(
 
 
 def _select_on_segments(connection: sa.Connection, of_thread: sa.Select[Any], path: Path) -> list[sa.Row[Any]]:
-    """Return the thread's checkpoints on the segments of a path. Many are not named: all of the thread are read."""
+    """Return the thread's checkpoints on a path's segments. For many segments, all rows of the thread are read."""
     if len(path.last) <= _MAX_NAMED_SEGMENTS:
         return [*select_in_batches(connection, of_thread, _checkpoint_columns.segment, path.last)]
     return [row for row in connection.execute(of_thread).all() if row.segment in path.last]
@@ -107,10 +109,11 @@ def select_checkpoint_portion(
     database: Database,
     also: str | None = None,
 ) -> CheckpointPortion:
-    """Return the newest checkpoints that the branch shows and, without words, its pinned, those at the head and one more.
+    """Return the newest visible checkpoints. Without `words`, add the pinned, those at the head, and the checkpoint
+    `also`.
 
-    With words, only those count whose name or MAX_SEARCHED_CHARS of description contain them. Of all others only the columns
-    that decide this are read.
+    `words` must occur in the name or in the first MAX_SEARCHED_CHARS of the description. Of rejected rows only the
+    columns needed for this decision are read.
     """
     columns = _SEARCHED_COLUMNS if words else _SHOWN_COLUMNS
     own = sa.select(*columns).where(_checkpoint_columns.deleted_at.is_(None), _checkpoint_columns.thread_id == thread.id)
@@ -132,13 +135,13 @@ def select_checkpoint_portion(
 
 
 def select_checkpoints_by_id(connection: sa.Connection, wanted: Collection[str], database: Database) -> list[Checkpoint]:
-    """Return these checkpoints in the order they were made. Deleted ones are left out."""
+    """Return these checkpoints in the order they were made, without deleted ones."""
     rows = select_in_batches(connection, _columns_of_thread, _checkpoint_columns.id, wanted)
     return [_row_to_checkpoint(row, database) for row in sorted(rows, key=attrgetter("position"))]
 
 
 def select_live_checkpoint(connection: sa.Connection, thread_id: str, checkpoint_id: str) -> Checkpoint:
-    """Return a checkpoint of the thread that is not deleted, on whatever branch. Raises `CheckpointNotFoundError`."""
+    """Return a checkpoint of the thread, on any branch. Raises `CheckpointNotFoundError`, also for deleted ones."""
     row = connection.execute(_one_query, {"thread_id": thread_id, "checkpoint_id": checkpoint_id}).one_or_none()
     if row is None:
         raise CheckpointNotFoundError(checkpoint_id)
@@ -148,13 +151,13 @@ def select_live_checkpoint(connection: sa.Connection, thread_id: str, checkpoint
 def select_checkpoint(
     connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path, database: Database | None = None
 ) -> Checkpoint:
-    """One of the checkpoints that the thread's branch shows, whose path is `path`. Raises `CheckpointNotFoundError`."""
+    """Return a visible checkpoint of the thread's branch, whose path is `path`. Raises `CheckpointNotFoundError`."""
     found = connection.execute(_one_query, {"thread_id": thread.id, "checkpoint_id": checkpoint_id})
     return _require_visible([_row_to_checkpoint(row, database) for row in found], thread, checkpoint_id, path)
 
 
 def select_detached_checkpoints(connection: sa.Connection, thread: Thread) -> list[Checkpoint]:
-    """The detached checkpoints that the thread's branch shows."""
+    """Return the detached checkpoints visible on the thread's branch."""
     found = connection.execute(_detached_query, {"thread_id": thread.id, "branch_id": thread.branch_id})
     return [_row_to_checkpoint(row) for row in found]
 
@@ -162,10 +165,8 @@ def select_detached_checkpoints(connection: sa.Connection, thread: Thread) -> li
 def select_restore_target(
     connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path
 ) -> tuple[Checkpoint, list[Checkpoint]]:
-    """Return the checkpoint of a restore, as `select_checkpoint` does, and the later detached ones.
-
-    One statement: on a server, each statement is a round trip.
-    """
+    """Return the checkpoint of a restore, like `select_checkpoint`, and the later detached checkpoints. A single
+    statement is used, because each statement is a round trip to a server."""
     values = {"thread_id": thread.id, "branch_id": thread.branch_id, "checkpoint_id": checkpoint_id}
     found = [_row_to_checkpoint(row) for row in connection.execute(_one_and_detached_query, values)]
     wanted = _require_visible(found, thread, checkpoint_id, path)
@@ -182,9 +183,9 @@ def _require_visible(candidates: Sequence[Checkpoint], thread: Thread, checkpoin
 def count_removal(
     connection: sa.Connection, thread: Thread, old: Path, new: Path, detached: Sequence[Checkpoint]
 ) -> Removal:
-    """Count the removals of a restore from the path `old` to `new`; `detached` are the detached checkpoints among them.
+    """Count what a restore from path `old` to `new` removes. `detached` are the detached checkpoints among them.
 
-    Counted by the database: the list may be long.
+    The database counts, because the list may be long.
     """
     shared = history.measure_common_length(old, new)
     left = sum(checkpoint.node not in new for checkpoint in detached)
@@ -197,13 +198,13 @@ def count_removal(
 def _iterate_removed(
     connection: sa.Connection, table: sa.Table, old: Path, shared: int
 ) -> Iterator[tuple[sa.ColumnElement[bool], Json]]:
-    """Yield the conditions, and their values, of a table's rows on a path beyond its first `shared` messages."""
+    """Yield conditions and their values for a table's rows on a path beyond its first `shared` messages."""
     gone = path_rows.list_ranges(old, shared, old.length)
     return iterate_conditions(connection, table.c.segment, table.c.depth, gone)
 
 
 def select_removed_agents(connection: sa.Connection, old: Path, new: Path) -> tuple[str, ...]:
-    """The sub-agents of which a restore from the path `old` to `new` takes messages out."""
+    """Return the sub-agents with messages removed by a restore from path `old` to `new`."""
     found: set[str] = set()
     for is_there, values in _iterate_removed(connection, schema.message, old, history.measure_common_length(old, new)):
         found.update(connection.scalars(_agents_query.where(is_there), values))
@@ -211,41 +212,41 @@ def select_removed_agents(connection: sa.Connection, old: Path, new: Path) -> tu
 
 
 def select_listings(connection: sa.Connection, thread_id: str) -> dict[str, CheckpointListing]:
-    """Return the listing of every checkpoint that the thread ever had, deleted ones included, by id."""
+    """Return the listings of all checkpoints of the thread by id, including deleted ones."""
     rows = connection.execute(_listings_query, {"thread_id": thread_id})
     return {identifier: CheckpointListing(*listing) for identifier, *listing in rows}
 
 
 def select_checkpoint_places(connection: sa.Connection, thread_id: str) -> list[tuple[str, int, int]]:
-    """Return the id, the segment and the depth of each checkpoint of the thread, in the order they were made."""
+    """Return the id, segment and depth of the thread's checkpoints, in the order they were made."""
     return [(each, segment, depth) for each, segment, depth in connection.execute(_places_query, {"thread_id": thread_id})]
 
 
 def select_checkpoint_states(connection: sa.Connection, thread_id: str) -> dict[str, int]:
-    """Return the states that the thread's checkpoints name, by the checkpoint's id."""
+    """Map the thread's checkpoints to their states. Checkpoints without a state are left out."""
     table = schema.checkpoint.c
     query = sa.select(table.id, table.state_id).where(table.thread_id == thread_id, table.state_id.is_not(None))
     return {row.id: row.state_id for row in connection.execute(query)}
 
 
 def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:
-    """Return whether a checkpoint of the thread has this name, on whatever branch."""
+    """Return whether a checkpoint on any branch of the thread has this name."""
     return connection.execute(_named_query, {"thread_id": thread_id, "name": name}).first() is not None
 
 
 def select_taken_names(connection: sa.Connection, thread_id: str, wanted: Iterable[str]) -> set[str]:
-    """Which of these names any checkpoint of the thread has, or ever had."""
+    """Return the names ever used by checkpoints of the thread."""
     return set(connection.scalars(_taken_names_query, {"thread_id": thread_id, "names": list(wanted)}))
 
 
 def had_checkpoint(connection: sa.Connection, thread_id: str, message_id: str) -> bool:
-    """Whether a checkpoint stands on this message, or ever stood there."""
+    """Return whether any checkpoint, deleted or not, is on this message."""
     is_there = sa.and_(_checkpoint_columns.thread_id == thread_id, _checkpoint_columns.message_id == message_id)
     return connection.execute(sa.select(_checkpoint_columns.id).where(is_there).limit(1)).first() is not None
 
 
 def make_checkpoint_row(checkpoint: Checkpoint, thread: Thread) -> Json:
-    """Return the row of a new checkpoint. Without a branch of its own it belongs to the thread's current one."""
+    """Build the row of a new checkpoint. It belongs to its own branch, or else to the thread's current branch."""
     assert checkpoint.node is not None
     return {
         "id": checkpoint.id,
@@ -269,7 +270,7 @@ def make_checkpoint_row(checkpoint: Checkpoint, thread: Thread) -> Json:
 
 
 def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> Checkpoint:
-    # Unpacked: by name, each column of a list of thousands would be looked up anew.
+    # Unpacking is faster than looking up each column by name for a list of thousands.
     identifier, thread_id, position, branch_id, message_id, segment, depth, *described = row
     name, description, created_by, tokens, pinned, detached, extra, created_at, _deleted_at, state_id, person = described
     place, extra = Node(message_id, segment, depth), thread_rows.parse_object(extra)

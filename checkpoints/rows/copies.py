@@ -1,7 +1,7 @@
-"""Copies of messages and checkpoints that the database makes by itself: their contents are not read.
+"""Copy messages and checkpoints within the database, without reading their contents.
 
-A copy keeps the stored hash of its original, so the copy of a damaged message is damaged as well. The rows are listed as
-JSON in one value of one statement: a path may have thousands of messages in thousands of segments.
+A copy keeps the stored hash of its original, so the copy of a damaged message is damaged too. The rows are listed as
+JSON in a single parameter: a path may have thousands of messages in thousands of segments.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,20 +15,21 @@ from ..values import serde
 from ..values.history import Place
 from ..values.model import Node
 
-_LIST = "listed_rows"  # the parameter with the list of rows
-_COMMON = "common_{}"  # the parameter with the value of a column in all copies
+# The parameter for the list of rows, and the parameter for a column value shared by all copies.
+_LIST = "listed_rows"
+_COMMON = "common_{}"
 
 
 def copy_messages(connection: sa.Connection, thread_id: str, originals: Sequence[Place], copies: Sequence[Node]) -> int:
-    """Copy a path, whose places are listed from its root on, into an empty segment. Return the number of copies.
+    """Copy a path, whose places are listed from its root, into an empty segment. Return the number of copies.
 
-    Fewer copies than places: the database has lost messages of the path.
+    There are fewer copies than places if the database has lost messages of the path.
     """
     if not copies:
         return 0
     ids = [copy.id for copy in copies]
     listed = [(*place, *new) for place, *new in zip(originals, ids, [None, *ids[:-1]], strict=True)]
-    # No run of the new thread wrote them: what is derived from them comes from elsewhere.
+    # The new thread's runs did not write them, so data derived from them comes from elsewhere.
     common = {"thread_id": thread_id, "segment": copies[0].segment, "run_id": None}
     return _copy_rows(connection, schema.message, ("segment", "depth"), ("id", "parent_id"), listed, common)
 
@@ -36,7 +37,8 @@ def copy_messages(connection: sa.Connection, thread_id: str, originals: Sequence
 def copy_checkpoints(
     connection: sa.Connection, copies: Sequence[tuple[str, str, int, str, int | None]], common: Mapping[str, Any]
 ) -> None:
-    """Copy checkpoints, listed as (id, new id, new position, new message, new state), with these columns common to all."""
+    """Copy checkpoints, listed as (id, new id, new position, new message, new state). `common` columns are set in all
+    copies."""
     _copy_rows(connection, schema.checkpoint, ("id",), ("id", "position", "message_id", "state_id"), copies, common)
 
 
@@ -48,7 +50,8 @@ def _copy_rows(
     listed: Sequence[tuple[Any, ...]],
     common: Mapping[str, Any],
 ) -> int:
-    """Copy each row whose columns `keys` have the first values of a listed row; the others are its `changed` columns."""
+    """Copy each row found by its `keys` columns, the first values of a listed row. The other values become the
+    `changed` columns."""
     statement = _make_statement(connection.dialect.name, table, keys, changed, tuple(common))
     values = {_COMMON.format(name): value for name, value in common.items()}
     return connection.execute(statement, {_LIST: serde.to_canonical(listed), **values}).rowcount
@@ -73,5 +76,5 @@ def _make_statement(
     columns |= {name: sa.bindparam(_COMMON.format(name), type_=table.c[name].type) for name in common}
     columns |= {name: read_value(index, name) for index, name in enumerate(changed, len(keys))}
     query = sa.select(*columns.values()).join_from(listed, table, sa.and_(*is_listed))
-    # Without the option, SQLAlchemy counts the rows of no INSERT on PostgreSQL.
+    # On PostgreSQL, SQLAlchemy counts the rows of an INSERT only with this option.
     return sa.insert(table).from_select(list(columns), query).execution_options(preserve_rowcount=True)

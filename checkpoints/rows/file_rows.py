@@ -1,4 +1,4 @@
-"""Rows of the table `file`: the bytes of attached files, one row for each hash."""
+"""Rows of table `file`: the bytes of attached files, a row for each hash."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -12,17 +12,18 @@ from ..storage.batches import select_in_batches
 from ..storage.row_security import name_files
 from ..values.files import TEXT_TYPE, File, find_file_hashes, hash_bytes
 
-REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=True)  # JSON escapes the quotes of a text
+# Within a text, JSON escapes the quotes.
+REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=True)
 
 
 def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> None:
-    """Write each file once. A damaged row of the same hash is repaired."""
+    """Write each file once. A damaged row with the same hash is repaired."""
     table = schema.file
     insert = load_insert(connection.dialect.name)
     by_hash = {file.hash: file for file in files}
     if by_hash:
         name_files(connection, by_hash)
-    # In one order everywhere: two transactions that wait for each other's rows would be a deadlock.
+    # A fixed order avoids deadlocks between transactions waiting for each other's rows.
     for _, file in sorted(by_hash.items()):
         row = {"hash": file.hash, "media_type": file.media_type, "size": len(file.data), "bytes": file.data}
         statement = insert(table).values(**row, created_at=now)
@@ -33,7 +34,7 @@ def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> N
 
 
 def load_insert(dialect: str) -> Callable[[sa.Table], Any]:
-    """Return the `insert` of a dialect, which can update a row that is there."""
+    """Return the dialect's `insert`, with support for ON CONFLICT."""
     if dialect == "postgresql":
         from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415  (not with SQLite, see postgresql.py)
 
@@ -42,23 +43,23 @@ def load_insert(dialect: str) -> Callable[[sa.Table], Any]:
 
 
 def select_files(connection: sa.Connection, hashes: Collection[str]) -> dict[str, bytes]:
-    """Return the bytes of these files by hash, without the missing and the damaged ones."""
+    """Return files' bytes by hash, without missing and damaged files."""
     return {hash_: data for hash_, data in _select_file_rows(connection, hashes) if hash_bytes(data) == hash_}
 
 
 def select_texts(connection: sa.Connection, hashes: Collection[str]) -> dict[str, bytes]:
-    """Return the bytes of those of these files that are texts, as `select_files` does."""
+    """Return the bytes of the texts among these files, like `select_files`."""
     is_text = schema.file.c.media_type == TEXT_TYPE
     return {hash_: data for hash_, data in _select_file_rows(connection, hashes, is_text) if hash_bytes(data) == hash_}
 
 
 def sum_text_bytes(connection: sa.Connection, hashes: Collection[str]) -> int:
-    """Return the size of those of these files that are texts."""
+    """Return the total size of the texts among these files."""
     return sum_bytes(connection, hashes, schema.file.c.media_type == TEXT_TYPE)
 
 
 def sum_bytes(connection: sa.Connection, hashes: Collection[str], *conditions: sa.ColumnElement[bool]) -> int:
-    """Return the size of those of these files that meet the conditions."""
+    """Return the total size of the files for which the conditions hold."""
     table = schema.file.c
     query = sa.select(table.size).where(*conditions)
     name_files(connection, hashes)
@@ -69,16 +70,17 @@ def _select_file_rows(
     connection: sa.Connection, hashes: Collection[str], *conditions: sa.ColumnElement[bool]
 ) -> Iterator[tuple[str, bytes]]:
     table = schema.file.c
-    query = exempt_query(sa.select(table.hash, table.bytes).where(*conditions))  # who knows a hash knows the bytes
+    # Whoever knows a hash knows the bytes.
+    query = exempt_query(sa.select(table.hash, table.bytes).where(*conditions))
     name_files(connection, hashes)
     for row in select_in_batches(connection, query, table.hash, hashes):
         yield row.hash, bytes(row.bytes)
 
 
 def find_orphan_files(connection: sa.Connection, is_erased: Callable[[Any], bool]) -> list[str]:
-    """Return the hashes of the files that no message names, apart from messages to be erased.
+    """Return the hashes of files no message names, ignoring messages to be erased.
 
-    `is_erased` is called with a row of thread_id, segment, depth and body.
+    `is_erased` gets a row of thread_id, segment, depth and body.
     """
     hashes = set(connection.scalars(sa.select(schema.file.c.hash)))
     message = schema.message.c
@@ -89,9 +91,9 @@ def find_orphan_files(connection: sa.Connection, is_erased: Callable[[Any], bool
 
 
 def delete_orphan_files(connection: sa.Connection, hashes: Sequence[str]) -> Sequence[str]:
-    """Delete those of these files that no message names, and return their hashes.
+    """Delete the files no message names, and return their hashes.
 
-    Another transaction of PostgreSQL may have attached one since they were found. While they are locked, none does.
+    On PostgreSQL, another transaction may have attached a file since. While the rows are locked, none can.
     """
     table = schema.file
     if hashes and connection.dialect.name == "postgresql":

@@ -1,4 +1,4 @@
-"""Members of conversations, read from rows and written; and the conversations that a person is let into."""
+"""Rows of conversation members, and the conversations shared with a person."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _roles_query = (
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A person who is let into a conversation by its owner."""
+    """A person let into a conversation by its owner."""
 
     person: str
     role: ThreadRole
@@ -32,7 +32,7 @@ class Member:
 
 
 def select_members(connection: sa.Connection, thread_id: str) -> list[Member]:
-    """Return the members of a conversation, those who came first before the others."""
+    """Return a conversation's members, oldest membership first."""
     query = sa.select(schema.thread_member).where(_member.thread_id == thread_id)
     rows = connection.execute(query.order_by(_member.added_at, _member.person))
     return [Member(row.person, ThreadRole(row.role), row.added_by, thread_rows.to_time(row.added_at)) for row in rows]
@@ -45,26 +45,26 @@ def insert_member(connection: sa.Connection, thread_id: str, member: Member) -> 
 
 
 def update_role(connection: sa.Connection, thread_id: str, person: str, role: ThreadRole) -> bool:
-    """Give a member another role; return whether there is one."""
+    """Change a member's role. Return whether the member exists."""
     changing = sa.update(schema.thread_member).where(_member.thread_id == thread_id, _member.person == person)
     return bool(connection.execute(changing.values(role=role)).rowcount)
 
 
 def delete_member(connection: sa.Connection, thread_id: str, person: str) -> bool:
-    """Let a person in no longer; return whether they were a member."""
+    """Remove a member. Return whether they were a member."""
     leaving = sa.delete(schema.thread_member).where(_member.thread_id == thread_id, _member.person == person)
     return bool(connection.execute(leaving).rowcount)
 
 
 def count_shared(connection: sa.Connection, person: str) -> int:
-    """Count the conversations that a person is let into, without deleted ones."""
+    """Count the conversations shared with a person, without deleted ones."""
     table = schema.thread_member.join(schema.thread, schema.thread.c.id == _member.thread_id)
     counted = sa.select(sa.func.count()).select_from(table)
     return connection.scalar(counted.where(_member.person == person, schema.thread.c.deleted_at.is_(None))) or 0
 
 
 def select_shared_roles(connection: sa.Connection, person: str) -> dict[str, ThreadRole]:
-    """Return the roles of the person who acts in the conversations of others; none where nobody is told apart."""
+    """Return the acting person's roles in the conversations of others. Empty where people are not told apart."""
     if find_access(connection) is None:
         return {}
     return {row.thread_id: ThreadRole(row.role) for row in connection.execute(_roles_query, {"owner": person})}
@@ -73,7 +73,7 @@ def select_shared_roles(connection: sa.Connection, person: str) -> dict[str, Thr
 def select_shared(
     connection: sa.Connection, person: str, *conditions: sa.ColumnElement[bool], limit: int | None = None
 ) -> Sequence[Thread]:
-    """Return the conversations that the person who acts is let into, the most recently changed first."""
+    """Return the conversations shared with the acting person, most recently changed first."""
     if find_access(connection) is None:
         return ()
     query = _shared_query.where(*conditions).order_by(_thread.updated_at.desc(), _thread.id).limit(limit)
@@ -81,7 +81,7 @@ def select_shared(
 
 
 def select_shared_after(connection: sa.Connection, person: str, after: ListPlace | None, limit: int) -> Sequence[Thread]:
-    """Return those after a place in the list of the person. There, none is pinned."""
+    """Return shared conversations after a place in the person's list. None of them is pinned there."""
     conditions: list[sa.ColumnElement[bool]] = [_thread.deleted_at.is_(None)]
     if after is not None and not after.pinned:
         updated = thread_rows.from_time(after.updated_at)
@@ -91,7 +91,7 @@ def select_shared_after(connection: sa.Connection, person: str, after: ListPlace
 
 
 def select_shared_since(connection: sa.Connection, person: str, since: datetime, limit: int) -> Sequence[Thread]:
-    """Return those that were changed, or that the person was let into, since a time; also deleted ones."""
+    """Return conversations changed, or shared with the person, since a time. Deleted conversations are included."""
     time = thread_rows.from_time(since)
     is_new = sa.or_(_thread.updated_at >= time, _member.added_at >= time)
     return select_shared(connection, person, is_new, limit=limit)

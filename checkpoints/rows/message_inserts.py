@@ -1,4 +1,4 @@
-"""New messages: their contents and hashes, their places, and their rows, inserted in portions."""
+"""Insert new messages with their contents, hashes and places, in portions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,33 +15,37 @@ from ..values.sentence import sentence
 from . import thread_rows
 from .search_index import IndexedMessage
 
-_MAX_INSERTED_ROWS = 1000  # between two reports
+# The rows between two progress reports.
+_MAX_INSERTED_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageContent:
-    """A new message without its id and place. Making it needs no database."""
+    """A new message without id and place, made without the database.
+
+    `body` is canonical JSON, `created_at` is in microseconds since 1970, and `files` are named by the body.
+    """
 
     agent: str
     status: MessageStatus
-    body: str  # canonical JSON
+    body: str
     hash: str
-    created_at: int  # microseconds since 1970
+    created_at: int
     run_id: str | None = None
     person: str | None = None
-    files: tuple[File, ...] = ()  # named by the body
+    files: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedMessage:
-    """A new message together with its id, its place and its parent's id."""
+    """A new message with its id, its place and its parent's id."""
 
     node: Node
     parent_id: str | None
     content: MessageContent
 
     def to_message(self, thread_id: str) -> Message:
-        """Return it as a reading of its row does."""
+        """Return the message as it would be read from its row."""
         content = self.content
         return Message(
             id=self.node.id,
@@ -59,14 +63,14 @@ class PlacedMessage:
         )
 
     def make_index_entry(self, thread_id: str, owner: str) -> IndexedMessage:
-        """Return the parts of it that the index of the search reads; `owner` is the conversation's."""
+        """Return what the search index reads. `owner` is the conversation's owner."""
         return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at, owner)
 
 
 def make_message_content(
     message: NewMessage, parent_hash: str | None, now: int, run_id: str | None, person: str | None = None
 ) -> MessageContent:
-    """Make the content of a message. `person` acts; a message with a time of its own was written by another, or nobody."""
+    """Make the content of a message. The acting `person` wrote it, unless it has a time of its own from elsewhere."""
     body = serde.to_canonical(message.body)
     return MessageContent(
         agent=message.agent,

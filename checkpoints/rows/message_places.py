@@ -1,4 +1,4 @@
-"""Where the page shows a message, the end of a branch, or a checkpoint."""
+"""Find where the page shows a message, the end of a branch, or a checkpoint."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,14 +13,16 @@ from ..values.history import EMPTY_PATH, Path, Place
 from ..values.model import MAIN, Branch
 from . import message_rows, thread_rows
 
-_MAX_CARD_MESSAGES = 200  # between an answer and a message that its cards hold
+# The most messages between an answer and a message shown in its cards.
+_MAX_CARD_MESSAGES = 200
 
 
 def load_current_path(connection: sa.Connection, thread_id: str) -> Path:
-    """Return the path to the head; an empty one for a damaged conversation."""
+    """Return the path to the head, or an empty path for a damaged conversation."""
     try:
         loaded = thread_rows.load_thread(connection, thread_id)
-    except ThreadNotFoundError:  # the database has lost its branch: what else was found is shown
+    except ThreadNotFoundError:
+        # The database has lost the thread's branch. Other search results are still shown.
         return EMPTY_PATH
     if loaded.head_node is None:
         return EMPTY_PATH
@@ -28,7 +30,7 @@ def load_current_path(connection: sa.Connection, thread_id: str) -> Path:
 
 
 def find_branches(connection: sa.Connection, thread_id: str, places: Sequence[Place]) -> dict[Place, Branch | None]:
-    """Return a branch that has the message, for each of these places; None: no branch has it."""
+    """Map each place to a branch with that message, or to None."""
     if not places:
         return {}
     branches = [(branch, head) for branch, head in thread_rows.select_branch_heads(connection, thread_id) if head]
@@ -76,6 +78,6 @@ def locate_message(connection: sa.Connection, thread_id: str, message_id: str) -
 
 
 def _find_shown_message(connection: sa.Connection, path: Path, before: int) -> str | None:
-    """Return the last message before a depth that has an article of its own in the page."""
+    """Return the last message before a depth with its own article in the page."""
     messages = message_rows.select_messages(connection, path, last=_MAX_CARD_MESSAGES, before=before)
     return next((each.id for each in reversed(messages) if each.agent == MAIN and each.type != "tool"), None)

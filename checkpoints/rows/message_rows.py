@@ -1,4 +1,4 @@
-"""Messages, read from rows with a check against their hashes."""
+"""Read messages, checked against their hashes."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,13 @@ from ..values.progress import Report, count_steps, ignore_progress
 from ..values.sentence import sentence
 from . import path_rows, thread_rows
 
-TreeRow = sa.Row[Any]  # of a message, with all its columns
-_RowWithParent = tuple[Any, str | None]  # a row of a message, and the hash of the message before it
+# A message row with all columns.
+TreeRow = sa.Row[Any]
+# A message row, and the hash of the message before it.
+_RowWithParent = tuple[Any, str | None]
 _MAX_PROMPT_SEARCH_MESSAGES = 200
-_FIRST_PORTION_MESSAGES = 250  # of a reading that ends at so many values
+# The first portion when reading up to a number of values.
+_FIRST_PORTION_MESSAGES = 250
 _READING = sentence("Reading")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
 _SIZE_COLUMNS = ("depth", "agent", "body")
@@ -37,7 +40,8 @@ _message_query = _with_parent.where(
     schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("of_thread")
 )
 _own_segments = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == sa.bindparam("thread_id"))
-_tree_query = (  # messages have no index by thread
+# Messages have no index by thread.
+_tree_query = (
     sa.select(schema.message)
     .where(schema.message.c.segment.in_(_own_segments))
     .order_by(schema.message.c.segment, schema.message.c.depth)
@@ -52,7 +56,7 @@ _tail_query = (
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The hash of a message that another one is to follow, and whether none follows it in its segment yet."""
+    """The hash of the message to append to, and whether it is the last of its segment."""
 
     hash: str | None
     is_last: bool
@@ -63,7 +67,7 @@ EMPTY_TAIL = Tail(None, is_last=True)
 
 @dataclass(frozen=True, slots=True)
 class IntactMessage:
-    """A stored message that is not damaged, and follows no damaged one."""
+    """A stored message that is undamaged, as are all messages before it."""
 
     hash: str
     node: Node
@@ -80,11 +84,11 @@ def select_messages(
     keeps_first: bool = False,
     report: Report = ignore_progress,
 ) -> list[Message]:
-    """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given.
+    """Return the path's messages in order, optionally only the `last`, and only at depths below `before`.
 
-    With `agent`, those of other agents are left out. With `max_values`, the oldest of them are left out until the JSON of
-    the others has no more values (`keeps_first`: the newest are left out). At least one message is returned. No row is
-    read beyond the portion that fills the values.
+    With `agent`, messages of other agents are left out. With `max_values`, the oldest messages are dropped until the
+    JSON of the rest has at most so many values (`keeps_first`: the newest are dropped). At least one message is
+    returned. No row is read beyond the portion with the last value.
     """
     upper = path.length if before is None else min(before, path.length)
     lower = 0 if last is None else max(0, upper - last)
@@ -103,7 +107,7 @@ def select_messages(
 def _iterate_portions(
     connection: sa.Connection, path: Path, lower: int, upper: int, *, keeps_first: bool
 ) -> Iterator[_RowWithParent]:
-    """Yield what `_select_all` returns, the newest first, or the first first. Each portion is twice the one before."""
+    """Yield the rows of `_select_all`, newest first unless `keeps_first`. Portions double in size."""
     size = _FIRST_PORTION_MESSAGES
     while lower < upper:
         first, end = (lower, min(upper, lower + size)) if keeps_first else (max(lower, upper - size), upper)
@@ -113,7 +117,7 @@ def _iterate_portions(
 
 
 def _iterate_own(connection: sa.Connection, path: Path, lower: int, upper: int, agent: str) -> Iterator[_RowWithParent]:
-    """Yield the same of one agent, the newest first: a portion is one of its own messages, and not of all."""
+    """Yield an agent's rows, newest first. Portions count only this agent's messages."""
     table, size = schema.message.c, _FIRST_PORTION_MESSAGES
     ranges = path_rows.list_ranges(path, lower, upper)
     for is_there, values in reversed([*iterate_conditions(connection, table.segment, table.depth, ranges)]):
@@ -126,8 +130,9 @@ def _iterate_own(connection: sa.Connection, path: Path, lower: int, upper: int, 
 
 
 def _select_all(connection: sa.Connection, path: Path, lower: int, upper: int) -> list[_RowWithParent]:
-    """Return the rows of a path between two depths, each with the hash of the message before it."""
-    first = max(0, lower - 1)  # the message before the first: a hash covers that of the message before
+    """Return a path's rows between two depths, each with the hash of the message before it."""
+    # A message's hash covers the hash of the message before it.
+    first = max(0, lower - 1)
     found = list(path_rows.select_path(connection, _MESSAGE_COLUMNS, path, first, upper))
     before_it = [None, *(row.hash for row in found)]
     if found and found[0].depth < lower:
@@ -136,7 +141,7 @@ def _select_all(connection: sa.Connection, path: Path, lower: int, upper: int) -
 
 
 def _select_own(connection: sa.Connection, path: Path, lower: int, upper: int, agent: str) -> list[_RowWithParent]:
-    """Return the same of one agent. No row of another one is read."""
+    """Return an agent's rows between two depths. Rows of other agents are not read."""
     table, found = schema.message.c, list[_RowWithParent]()
     ranges = path_rows.list_ranges(path, lower, upper)
     for is_there, values in iterate_conditions(connection, table.segment, table.depth, ranges):
@@ -146,15 +151,12 @@ def _select_own(connection: sa.Connection, path: Path, lower: int, upper: int, a
 
 
 def _count_separators(body: str) -> int:
-    """Count at least as many as JSON has values, and more where its texts hold such characters."""
+    """Return at least the number of JSON values in a body. Separators within texts count too."""
     return 1 + body.count(",") + body.count("[") + body.count("{")
 
 
 def _read_values(rows: Iterable[_RowWithParent], max_values: int) -> list[Message]:
-    """Return the messages of rows and their parents' hashes, until they have `max_values`.
-
-    Values are counted exactly only once their separators no longer show that there is room.
-    """
+    """Return messages up to a total of `max_values`. Values are counted exactly once the separators exceed the limit."""
     found: list[Message] = []
     count, is_exact = 0, False
     for row, parent in rows:
@@ -172,13 +174,13 @@ def _read_values(rows: Iterable[_RowWithParent], max_values: int) -> list[Messag
 
 
 def select_sizes(connection: sa.Connection, path: Path, *, last: int, before: int) -> list[MessageSize]:
-    """Return the sizes of the path's `last` messages at depths under `before`. Nothing is parsed, and no hash compared."""
+    """Return the sizes of the path's `last` messages below depth `before`, without parsing or hashing."""
     rows = path_rows.select_path(connection, _SIZE_COLUMNS, path, max(0, before - last), before)
     return [MessageSize(depth, agent, serde.read_type(body), len(body.encode())) for depth, agent, body in rows]
 
 
 def load_langchain_messages(connection: sa.Connection, path: Path) -> list[BaseMessage]:
-    """Return the path as new LangChain messages, without values for the tree. Raises `DamagedMessageError`."""
+    """Return the path as new LangChain messages. Raises `DamagedMessageError`."""
     found: list[BaseMessage] = []
     before = None
     for agent, status, body, hash_ in path_rows.select_path(connection, _STATE_COLUMNS, path, 0, path.length):
@@ -190,35 +192,34 @@ def load_langchain_messages(connection: sa.Connection, path: Path) -> list[BaseM
 
 
 def find_damage(connection: sa.Connection, path: Path) -> DamagedMessageError:
-    """Return the error for the first damaged message of a path that has one. A lost message damages the next one."""
+    """Return the error for the first damaged message of a path. A lost message damages the next."""
     damaged = next(each for each in select_messages(connection, path) if each.damaged)
     return DamagedMessageError(damaged.thread_id, damaged.id, damaged.depth)
 
 
 def find_first_prompt(connection: sa.Connection, path: Path, start: int) -> str:
-    """Return the text of the user's first message of a path, from the depth `start` on; empty if it is damaged or missing.
+    """Return the text of the user's first message on a path from depth `start`. Empty if damaged or missing.
 
-    Only the first messages are searched: there may be thousands.
+    Only the first messages are searched, because there may be thousands.
     """
     count = min(path.length - start, _MAX_PROMPT_SEARCH_MESSAGES)
     for message in select_messages(connection, path, last=count, before=start + count) if count > 0 else []:
-        is_note = bool(
-            message.body["data"].get("additional_kwargs")
-        )  # of a move or a summary: a user's message has no marks
+        # The notes of moves and summaries have marks here. A user's message has none.
+        is_note = bool(message.body["data"].get("additional_kwargs"))
         if message.type == "human" and message.agent == MAIN and not is_note:
             return "" if message.damaged else str(message.langchain.text)
     return ""
 
 
 def select_tail(connection: sa.Connection, node: Node) -> Tail:
-    """Return the message that another one is to follow: its hash, and whether it is the last of its segment."""
+    """Return the hash of a message to append to, and whether it is the last of its segment."""
     row = connection.execute(_tail_query, {"message_id": node.id, "segment": node.segment, "depth": node.depth + 1}).first()
     return Tail(*row) if row else EMPTY_TAIL
 
 
 def _row_to_message(row: Sequence[Any], parent_hash: str | None) -> Message:
-    """The row as a value, after a look whether it is unchanged: its hash covers its parent's."""
-    # Unpacked: by name, each column of a list of thousands would be looked up anew.
+    """Parse a row and check its hash, which covers its parent's."""
+    # Unpacking is faster than looking up each column by name for a list of thousands.
     identifier, thread_id, parent_id, segment, depth, agent, status, body, hash_, run_id, created_at, person, *_ = row
     damaged = serde.hash_canonical_body(body, agent, status, parent_hash) != hash_
     return Message(
@@ -246,14 +247,13 @@ def select_message(connection: sa.Connection, message_id: str, thread_id: str) -
 
 
 def find_content(connection: sa.Connection, message_id: str) -> str | None:
-    """Return the content of a message as canonical JSON; None for a missing or a damaged one. Its hash is not checked."""
+    """Return a message's content as canonical JSON, or None if it is missing or damaged. The hash is not checked."""
     text = connection.scalar(sa.select(schema.message.c.body).where(schema.message.c.id == message_id))
     body = serde.parse_leniently(text) if text else None
     return serde.to_canonical(body["data"].get("content")) if isinstance(body, dict) and "data" in body else None
 
 
 def select_messages_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, Message]:
-    """The messages at these places."""
     return {
         (row.segment, row.depth): _row_to_message(row, row.parent_hash)
         for row in _select_at(connection, _with_parent, places)
@@ -261,7 +261,6 @@ def select_messages_at(connection: sa.Connection, places: Collection[Place]) -> 
 
 
 def select_ids_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, str]:
-    """The ids of the messages at these places."""
     return {(row.segment, row.depth): row.id for row in _select_at(connection, _ids_query, places)}
 
 
@@ -283,7 +282,7 @@ def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Messa
 
 
 def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, IntactMessage]:
-    """Return the thread's intact messages by id."""
+    """Return the thread's undamaged messages by id, without those after a damaged message."""
     found: dict[str, IntactMessage] = {}
     for row in connection.execute(_tree_query, {"thread_id": thread_id}):
         before = found[row.parent_id].hash if row.parent_id in found else None

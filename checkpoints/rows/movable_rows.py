@@ -1,4 +1,4 @@
-"""Mutable rows: their columns, read and written, one by one or in batches. See `schema.MOVABLE_TABLES`."""
+"""Read and write the columns of mutable rows, singly or in batches. See `schema.MOVABLE_TABLES`."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,23 +12,25 @@ from ..storage.ownership import require_owner
 from ..values.model import Json
 from ..values.operation import RowChange
 
-_UPDATE_ROW: Final = {  # one mutable row, by its id
+# Updates a mutable row by its id.
+_UPDATE_ROW: Final = {
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
 }
 
 
-_OWNERS_COLUMNS: Final = frozenset({"pinned", "archived", "tags", "deleted_at"})  # of a thread: how its owner lists it
+# A thread's columns for its owner's list.
+_OWNERS_COLUMNS: Final = frozenset({"pinned", "archived", "tags", "deleted_at"})
 
 
 def select_row(connection: sa.Connection, table: str, identifier: str, names: Iterable[str]) -> Json:
-    """Return columns of one row. Raises `NoResultFound` for a missing one."""
+    """Return columns of a row. Raises `NoResultFound` if it is missing."""
     target = schema.MOVABLE_TABLES[table]
     row = connection.execute(sa.select(*(target.c[name] for name in names)).where(target.c.id == identifier)).one()
     return dict(row._mapping)
 
 
 def select_rows(connection: sa.Connection, wanted: Iterable[tuple[str, str, Iterable[str]]]) -> dict[tuple[str, str], Json]:
-    """Return columns of rows, by table and id; `wanted` names the table, the id and the columns of each row.
+    """Return columns of rows, by table and id. `wanted` gives the table, id and columns of each row.
 
     Raises `NoResultFound` for a missing row.
     """
@@ -47,21 +49,21 @@ def select_rows(connection: sa.Connection, wanted: Iterable[tuple[str, str, Iter
 
 
 def update_row(connection: sa.Connection, table: str, identifier: str, values: Json) -> None:
-    """Write columns of one row. Raises `OwnerOnlyError`."""
+    """Write columns of a row. Raises `OwnerOnlyError`."""
     _check_columns(connection, table, identifier, values)
     connection.execute(_UPDATE_ROW[table], {"row_id": identifier, **values})
 
 
 def _check_columns(connection: sa.Connection, table: str, identifier: str, columns: Json) -> None:
-    """Refuse a member's change of how the owner lists a conversation. Raises `OwnerOnlyError`."""
+    """Refuse a member's change to the owner's list. Raises `OwnerOnlyError`."""
     if table == "thread" and not _OWNERS_COLUMNS.isdisjoint(columns):
         require_owner(connection, identifier)
 
 
 def write_row_changes(connection: sa.Connection, changes: Sequence[RowChange]) -> bool:
-    """Write recorded changes in their order, in batches: there may be thousands.
+    """Write recorded changes in order, in batches, since there may be thousands.
 
-    Return False, and write nothing, if a row has changed since. Raises `NoResultFound` for a missing row, and
+    Return False and write nothing if a row has changed since. Raises `NoResultFound` for a missing row, and
     `OwnerOnlyError`.
     """
     for each in changes:

@@ -1,4 +1,4 @@
-"""Operations, read from rows and inserted."""
+"""Read and insert operations."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,8 @@ from ..values.operation import Operation, OperationKind, RowChange
 from ..values.operation_detail import NO_DETAIL, OperationDetail
 from . import thread_rows
 
-_INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
+# Built once, like the statements of the other modules.
+_INSERT_OPERATION = sa.insert(schema.operation)
 _columns = schema.operation.c
 _is_operation = (_columns.thread_id == sa.bindparam("of_thread"), _columns.version == sa.bindparam("of_version"))
 _one_query = sa.select(schema.operation).where(*_is_operation)
@@ -29,7 +30,8 @@ _update_operation = sa.update(schema.operation).where(*_is_operation)
 _are_erased = sa.func.length(sa.cast(_columns.changes, sa.Text)) <= len("[]")
 _ABRIDGED_COLUMNS = (
     *(column for column in _columns if column is not _columns.changes),
-    sa.case((_are_erased, _columns.changes)).label("changes"),  # NULL where there are any
+    # NULL unless the changes were erased.
+    sa.case((_are_erased, _columns.changes)).label("changes"),
 )
 
 
@@ -40,9 +42,10 @@ def select_operations(
     limit: int | None = None,
     abridged: bool = False,
 ) -> Sequence[Operation]:
-    """Return the thread's operations, the newest first.
+    """Return the thread's operations, newest first.
 
-    Abridged ones have no changes: one operation may have changed ten thousand rows, and a list does not show them.
+    Abridged operations omit their changes: a list does not show them, and an operation may have changed ten thousand
+    rows.
     """
     query, values = _make_query(abridged=abridged, limited=limit is not None), {"of_thread": thread_id}
     query = query.where(*conditions) if conditions else query
@@ -65,14 +68,13 @@ def _make_query(*, abridged: bool, limited: bool) -> sa.Select[Any]:
 
 
 def _hide_tags(operation: Operation) -> Operation:
-    """Return an operation without the names of tags: they are the owner's."""
+    """Remove tag names from an operation. They belong to the owner."""
     if operation.kind is not OperationKind.TAG:
         return operation
     return replace(operation, detail=replace(operation.detail, added=[], removed=[]))
 
 
 def insert_operation(connection: sa.Connection, operation: Operation, request_id: str | None) -> None:
-    """Record an operation of a request."""
     values = {
         "thread_id": operation.thread_id,
         "version": operation.version,
@@ -96,7 +98,7 @@ def select_operation(connection: sa.Connection, thread_id: str, version: int) ->
 
 
 def replace_operation(connection: sa.Connection, newest: Operation, joined: Operation) -> None:
-    """Write the newest operation of a thread anew, with more changes and perhaps a higher version."""
+    """Rewrite the thread's newest operation with more changes, and perhaps a higher version."""
     place = {"of_thread": newest.thread_id, "of_version": newest.version}
     values: Json = {"changes": _format_changes(joined.changes), "result": joined.result}
     if joined.version != newest.version:
@@ -105,7 +107,7 @@ def replace_operation(connection: sa.Connection, newest: Operation, joined: Oper
 
 
 def erase_contents(connection: sa.Connection, thread_id: str) -> None:
-    """Erase the changes of a thread's operations, and the names and descriptions in them. Their versions stay."""
+    """Erase the changes, names and descriptions in a thread's operations. Their versions stay."""
     of_thread = _columns.thread_id == thread_id
     details = connection.execute(sa.select(_columns.version, _columns.detail).where(of_thread)).all()
     connection.execute(sa.update(schema.operation).where(of_thread).values(changes=[], detail={}))
@@ -131,14 +133,14 @@ def select_undone_groups(connection: sa.Connection, thread_id: str) -> set[str]:
 
 
 def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> Operation | None:
-    """Return the operation that an earlier call of this request recorded."""
+    """Return the operation recorded by an earlier call of this request."""
     rows = connection.execute(_request_query, {"of_thread": thread_id, "of_request": request_id}).all()
     found = _parse_rows(connection, thread_id, rows)
     return found[0] if found else None
 
 
 def is_known_request(connection: sa.Connection, thread_id: str, request_id: str) -> bool:
-    """Return whether the request has begun a run, or changed the thread: in one statement, since each send asks."""
+    """Return whether the request has begun a run or changed the thread. Each send asks, so this is a single statement."""
     found = connection.execute(_known_query, {"of_thread": thread_id, "of_request": request_id}).one()
     return any(found)
 
@@ -165,7 +167,7 @@ def parse_operation(row: sa.Row[Any], *, abridged: bool = False) -> Operation:
 
 
 def _parse_changes(stored: Any) -> tuple[RowChange, ...] | None:
-    """The changes that an operation recorded; None where the stored value is not of that shape."""
+    """Parse an operation's changes, or return None if the stored value has another shape."""
     if not isinstance(stored, list) or not all(isinstance(each, list) and len(each) == 4 for each in stored):
         return None
     return tuple(RowChange(*each) for each in stored) if all(_is_row_change(*each) for each in stored) else None

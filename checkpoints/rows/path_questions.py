@@ -1,4 +1,4 @@
-"""Questions about a path that the database answers itself: which messages, how many, how many bytes."""
+"""Queries about a path answered by the database: which messages, how many, how many bytes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,8 @@ from ..values.model import PathSize
 from . import path_rows
 
 _message = schema.message.c
-_IS_ANSWER = sa.and_(  # what JSON quotes in a text has a backslash before each quote
+# Within a text, JSON puts a backslash before each quote.
+_IS_ANSWER = sa.and_(
     _message.body.endswith('"type":"ai"}', autoescape=True),
     sa.not_(_message.body.contains('tool_calls":[{', autoescape=True)),
 )
@@ -23,23 +24,23 @@ _HAS_FILE = _message.body.contains('"file":"sha256:', autoescape=True)
 def select_outside_places(
     connection: sa.Connection, path: Path, marks: Sequence[str], *, before: int, limit: int
 ) -> list[Place]:
-    """Find the newest messages of a path that are results, have files, or one of these keys in a field."""
+    """Find the newest messages of a path that are results, have files, or have one of these keys in a field."""
     marked = [_message.body.contains(f'"{mark}":{{', autoescape=True) for mark in marks]
     return _select_newest(connection, path, sa.or_(_IS_RESULT, _HAS_FILE, *marked), before, limit)
 
 
 def select_unowned_places(connection: sa.Connection, path: Path, *, before: int, limit: int) -> list[Place]:
-    """Find the newest messages of a path that no run wrote."""
+    """Find the newest messages of a path not written by a run."""
     return _select_newest(connection, path, _message.run_id.is_(None), before, limit)
 
 
 def find_question(connection: sa.Connection, path: Path, agent: str, *, before: int) -> Place | None:
-    """Find the last message of a person, or of another agent, to an agent; None without one."""
+    """Find the last message to an agent from a person or another agent."""
     return next(iter(_select_newest(connection, path, sa.and_(_message.agent == agent, _IS_QUESTION), before, 1)), None)
 
 
 def find_answer(connection: sa.Connection, path: Path, agent: str, n: int, *, before: int) -> Place | None:
-    """Find the n-th answer of an agent without tool calls (from 1 on, or from -1 back); None without one."""
+    """Find the n-th answer of an agent without tool calls. Positive `n` counts from the first, negative from the last."""
     order = _message.depth if n > 0 else _message.depth.desc()
     skipped = abs(n) - 1
     columns = sa.select(_message.segment, _message.depth).order_by(order).limit(1)
@@ -52,16 +53,17 @@ def find_answer(connection: sa.Connection, path: Path, agent: str, n: int, *, be
 
 
 def count_answers(connection: sa.Connection, path: Path, agent: str, *, before: int) -> int:
-    """Count the answers that `find_answer` finds."""
+    """Count the answers eligible for `find_answer`."""
     query = sa.select(sa.func.count()).where(_message.agent == agent, _IS_ANSWER)
     parts = _iterate(connection, path, before)
     return sum(connection.scalar(query.where(condition), values) or 0 for condition, values in parts)
 
 
 def measure_messages(connection: sa.Connection, path: Path, agent: str, *, first: int, before: int) -> PathSize:
-    """Measure an agent's messages of a path between two depths. No message is read."""
+    """Measure an agent's messages on a path between two depths, without reading them."""
     size = sa.func.octet_length(_message.body)
-    if connection.dialect.name == "sqlite":  # older ones have no octet_length
+    # Older SQLite versions lack octet_length.
+    if connection.dialect.name == "sqlite":
         size = sa.func.length(sa.cast(_message.body, sa.LargeBinary))
     query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(size), 0)).where(_message.agent == agent)
     parts = _iterate(connection, path, before, first)
@@ -85,6 +87,6 @@ def _select_newest(
 def _iterate(
     connection: sa.Connection, path: Path, before: int, first: int = 0, *, is_reversed: bool = False
 ) -> Iterator[tuple[sa.ColumnElement[bool], dict[str, object]]]:
-    """Yield conditions for a path's messages between two depths, portion by portion of its segments."""
+    """Yield conditions for a path's messages between two depths, for portions of its segments."""
     ranges = path_rows.list_ranges(path, first, min(before, path.length)) if first < before else []
     return iterate_conditions(connection, _message.segment, _message.depth, ranges[::-1] if is_reversed else ranges)

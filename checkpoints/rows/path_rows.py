@@ -1,4 +1,4 @@
-"""The rows of a path's messages, read in a few ranges."""
+"""Read the rows of a path's messages in a few ranges."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -10,21 +10,22 @@ from ..storage import schema
 from ..storage.ranges import Range, iterate_conditions
 from ..values.history import Path
 
-_MAX_FETCHED_ROWS = 200  # at a time: thousands that live on make the garbage collector look through everything
+# Rows fetched at a time. Thousands of live rows would make the garbage collector scan everything.
+_MAX_FETCHED_ROWS = 200
 
 
 def select_path(connection: sa.Connection, columns: Sequence[str], path: Path, lower: int, upper: int) -> Iterator[Any]:
-    """Read rows with columns of the path's messages between two depths, in order."""
+    """Read columns of the path's messages between two depths, in order."""
     table = schema.message.c
     for is_there, values in iterate_conditions(connection, table.segment, table.depth, list_ranges(path, lower, upper)):
-        # Closed as soon as nobody reads on: an open statement keeps its snapshot, also for what its connection reads next.
+        # Closed as soon as reading ends: an open statement keeps its snapshot for later reads of its connection.
         with connection.execute(_make_path_query(columns, is_there), values) as found:
             for rows in found.partitions(_MAX_FETCHED_ROWS):
                 yield from rows
 
 
 def list_ranges(path: Path, lower: int, upper: int) -> list[Range]:
-    """Return the segments of a path between two depths, in order, each with its first and last depth there."""
+    """Return a path's segments between two depths, in order, each with its first and last depth there."""
     found = []
     starts = [last + 1 for _, last in path.segments[1:]] + [0]
     for (segment, end), start in zip(path.segments, starts, strict=False):
@@ -37,5 +38,5 @@ def list_ranges(path: Path, lower: int, upper: int) -> list[Range]:
 
 @cache
 def _make_path_query(columns: Sequence[str], is_there: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """Make the query for a condition of `iterate_conditions`, which are few."""
+    """Make the query for a condition of `iterate_conditions`. There are few such conditions."""
     return sa.select(*(schema.message.c[name] for name in columns)).where(is_there).order_by(schema.message.c.depth)

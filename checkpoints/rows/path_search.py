@@ -1,4 +1,4 @@
-"""The search within the current path of one conversation: it reads the index and the ids of its hits, and no text."""
+"""Search within the current path of a conversation. Only the index and the ids of hits are read, no texts."""
 
 import sqlalchemy as sa
 
@@ -9,7 +9,8 @@ from ..values.limits import MAX_PATH_HITS
 from ..values.model import MAIN
 from . import search_queue, search_syntax, thread_rows
 
-MAX_ENTRIES = 20_000  # the newest of all branches, of which the path's are taken
+# The newest entries of all branches, then filtered by path.
+MAX_ENTRIES = 20_000
 _COLUMNS = "SELECT m.id, m.segment, m.depth"
 _OF_THREAD = "m.thread_id = :thread AND m.agent = :agent"
 _SQLITE = sa.text(
@@ -17,7 +18,7 @@ _SQLITE = sa.text(
     "CROSS JOIN message m ON m.segment = e.segment AND m.depth = e.depth "
     f"WHERE search_words MATCH :match AND {_OF_THREAD} ORDER BY w.rowid DESC LIMIT :most"
 )
-# The sum keeps PostgreSQL from reading all entries in order: the conversation's own are few among them.
+# The sum keeps PostgreSQL from reading all entries in order, since few of them belong to the conversation.
 _POSTGRESQL = sa.text(
     f"{_COLUMNS} FROM search_entry e JOIN message m ON m.segment = e.segment AND m.depth = e.depth "
     f"WHERE e.words @@ CAST(:match AS tsquery) AND {_OF_THREAD} ORDER BY e.number + 0 DESC LIMIT :most"
@@ -25,7 +26,7 @@ _POSTGRESQL = sa.text(
 
 
 def find_in_path(connection: sa.Connection, thread_id: str, text: str) -> PathHits:
-    """Find the main agent's messages of the current path that have the words of a text in sequence.
+    """Find the main agent's messages on the current path that contain the words of `text` in sequence.
 
     Raises `ThreadNotFoundError`.
     """

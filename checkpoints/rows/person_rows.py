@@ -1,4 +1,4 @@
-"""The rows of people who sign in by themselves, and the other rows that end or stay with them."""
+"""Rows of people with accounts, and other rows that end or stay with them."""
 
 import sqlalchemy as sa
 
@@ -10,38 +10,38 @@ _run = schema.run.c
 
 
 def is_name_in_use(connection: sa.Connection, name: str) -> bool:
-    """Return whether rows belong to this name: a new person of that name would get them."""
+    """Return whether rows belong to this name. A new person of that name would get them."""
     owners = [sa.select(table.c.owner).where(table.c.owner == name) for table in schema.OWNED_TABLES]
     owners.append(sa.select(_member.person).where(_member.person == name))
     return connection.execute(sa.union_all(*owners).limit(1)).first() is not None
 
 
 def delete_invitations_by(connection: sa.Connection, name: str) -> None:
-    """Delete the invitations that a person has made: without the role of an admin, they could come back by one."""
+    """Delete a person's invitations, since a former admin could return through them."""
     connection.execute(sa.delete(schema.invitation).where(_invitation.made_by == name))
 
 
 def change_password(connection: sa.Connection, name: str, password_hash: str) -> None:
-    """Change a password, and end the other links for a new one."""
+    """Change a password, and delete the other links for a new password."""
     connection.execute(sa.update(schema.person).where(_person.name == name).values(password_hash=password_hash))
     connection.execute(sa.delete(schema.invitation).where(_invitation.person == name))
 
 
 def delete_shares_of(connection: sa.Connection, owner: str) -> int:
-    """End the links to an owner's conversations, and return their number."""
+    """Delete the links to an owner's conversations, and return their number."""
     own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == owner)
     return connection.execute(sa.delete(schema.share).where(schema.share.c.thread_id.in_(own))).rowcount
 
 
 def leave_conversations(connection: sa.Connection, name: str, replacement: str) -> None:
-    """Let somebody out of the conversations of others, and replace their name at their changes there."""
+    """Remove a person from the conversations of others, and replace their name on their changes there."""
     connection.execute(sa.delete(schema.thread_member).where(_member.person == name))
     for table in (schema.operation, schema.message, schema.run, schema.checkpoint):
         connection.execute(sa.update(table).where(table.c.person == name).values(person=replacement))
 
 
 def find_asked_run(connection: sa.Connection, person: str) -> tuple[str, str] | None:
-    """Return the conversation and the id of a run in progress that a person has asked for, in anyone's conversation."""
+    """Return the thread and run id of a running run requested by a person, in anyone's conversation."""
     is_running = sa.and_(_run.person == person, _run.state == RunState.RUNNING)
     row = connection.execute(sa.select(_run.thread_id, _run.id).where(is_running).limit(1)).one_or_none()
     return (row.thread_id, row.id) if row else None

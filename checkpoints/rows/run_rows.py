@@ -1,4 +1,4 @@
-"""Reading, inserting and ending runs."""
+"""Read, insert and end runs."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,10 +23,11 @@ _latest_query = (
     .order_by(_run.number.desc())
     .limit(1)
 )
-# Built once, as the statements of `thread_rows`.
+# Built once, like the statements of `thread_rows`.
 _run_query = sa.select(schema.run).where(_run.id == sa.bindparam("run_id"))
 _running_query = sa.select(_run.thread_id).where(_run.state == RunState.RUNNING)
-_is_running = _run.state == sa.literal_column(f"'{RunState.RUNNING}'")  # a partial index serves no bound parameter
+# A partial index needs a literal: it serves no bound parameter.
+_is_running = _run.state == sa.literal_column(f"'{RunState.RUNNING}'")
 _earlier = schema.run.alias()
 _runs_before = sa.select(sa.func.count()).select_from(_earlier).where(_earlier.c.thread_id == sa.bindparam("of_thread"))
 _insert_run = sa.insert(schema.run).values(number=_runs_before.scalar_subquery())
@@ -41,7 +42,7 @@ def insert_rerun(connection: sa.Connection, rerun: Rerun) -> None:
 
 
 def select_rerun(connection: sa.Connection, rerun_id: str) -> Rerun:
-    """Return the rerun of a run. Its row lives as long as the rows of its runs."""
+    """Return a run's rerun. Its row lives as long as the rows of its runs."""
     query = limit_to_owner(connection, _rerun_query, schema.rerun.c.thread_id)
     row = connection.execute(query, {"rerun_id": rerun_id}).one()
     return Rerun(row.id, row.thread_id, row.place, row.settings, tuple(row.question_ids))
@@ -49,7 +50,8 @@ def select_rerun(connection: sa.Connection, rerun_id: str) -> Rerun:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """The end of a run: its final state; if it failed, a sentence and the words of the provider; if it waits, its usage."""
+    """The end of a run: its final state, the error sentence and provider's words of a failure, the usage of a waiting
+    run."""
 
     state: RunState
     error: str | None = None
@@ -63,7 +65,6 @@ NO_ERROR = {"error": None, "error_details": None, "error_sentence": None}
 
 
 def to_error_columns(end: RunEnd) -> dict[str, str | None]:
-    """Return the error of an end as columns of its run or candidate."""
     return {
         "error": end.error and serde.sanitize_text(end.error),
         "error_details": end.details and serde.sanitize_text(end.details),
@@ -72,7 +73,6 @@ def to_error_columns(end: RunEnd) -> dict[str, str | None]:
 
 
 def to_draft_columns(draft: Draft) -> dict[str, str]:
-    """Return a draft as columns of its run."""
     reasoning = draft.reasoning[:MAX_REASONING_CHARS]
     return {"draft": serde.sanitize_text(draft.text), "draft_reasoning": serde.sanitize_text(reasoning)}
 
@@ -102,7 +102,7 @@ def parse_run(row: sa.Row[Any]) -> Run:
 
 
 def select_run(connection: sa.Connection, run_id: str) -> Run | None:
-    """Return a run; None for one that never was, or that is another owner's."""
+    """Return a run, or None if it does not exist or belongs to another owner."""
     query = limit_to_owner(connection, _run_query, _run.thread_id)
     row = connection.execute(query, {"run_id": run_id}).one_or_none()
     return parse_run(row) if row else None
@@ -120,7 +120,7 @@ def insert_run(
     worker: int | None = None,
     job: str | None = None,
 ) -> Run:
-    """Write a running run of a worker, and return it: from now on it locks its thread."""
+    """Insert a running run of a worker, and return it. From now on it locks its thread."""
     row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "dismissed": False, **to_draft_columns(NO_DRAFT)}
     time = thread_rows.from_time(now)
     step = {"rerun_id": rerun and rerun.rerun_id, "rerun_number": rerun and rerun.number, "candidates": candidates}
@@ -132,12 +132,12 @@ def insert_run(
 
 
 def write_draft(connection: sa.Connection, run_id: str, draft: Draft, attempt: int) -> None:
-    """Store the draft of a run that is running in this attempt."""
+    """Store the draft of a run running in this attempt."""
     connection.execute(_update_attempt, {"run_id": run_id, "of_attempt": attempt, **to_draft_columns(draft)})
 
 
 def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, head_id: str | None) -> None:
-    """Write the end of a run, after its thread's row was locked: rows are locked in one order everywhere."""
+    """Write a run's end. The thread's row must be locked first: rows are locked in the same order everywhere."""
     row = {
         "state": end.state,
         **to_error_columns(end),
@@ -150,17 +150,18 @@ def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, 
 
 
 def count_attempt(connection: sa.Connection, run: Run, worker: int | None, job: str | None = None) -> Run:
-    """Give a run to another worker, after its thread's row was locked, and return it: nobody else may write for it.
+    """Give a run to another worker, or to none so that it waits. Nobody else may write for it from now on.
 
-    Without a worker, it waits for one. The `job` tells how it is driven.
+    The thread's row must be locked first. `job` tells how the run is driven.
     """
     row: dict[str, Any] = {"worker": worker, "attempt": run.attempt + 1, "job": job}
-    connection.execute(_update_run, {"run_id": run.id, **row})  # a stop that is wanted by now stays
+    # A pending stop request stays.
+    connection.execute(_update_run, {"run_id": run.id, **row})
     return replace(run, **row)
 
 
 def reopen_run(connection: sa.Connection, run: Run) -> Run:
-    """Let a run that has ended hold its thread again, for the person who acts; one in progress stays whose it is."""
+    """Reopen an ended run, which locks its thread again for the acting person. A running run keeps its person."""
     person = run.person if run.state is RunState.RUNNING else find_person(connection)
     row = {
         "state": RunState.RUNNING,
@@ -182,7 +183,7 @@ def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | 
 
 
 def select_newest_run(connection: sa.Connection, thread_id: str, *, other_than: str) -> Run | None:
-    """Return the run that began last, wherever the thread stands now."""
+    """Return the newest run by start, wherever the thread is now."""
     query = sa.select(schema.run).where(_run.thread_id == thread_id, _run.id != other_than)
     row = connection.execute(query.order_by(_run.number.desc()).limit(1)).one_or_none()
     return parse_run(row) if row else None
@@ -192,14 +193,14 @@ def _make_waiting_query() -> sa.Select[tuple[str]]:
     thread, branch, later = schema.thread.c, schema.branch.c, schema.run.alias().c
     is_later = (later.thread_id == _run.thread_id, later.head_id == branch.head_id, later.number > _run.number)
     is_newest = ~sa.exists().where(*is_later)
-    # What cut a run off has not taken the questions of its graph away, also not those that it was to answer.
+    # A run that was cut off leaves its graph's questions open, including questions it was to answer.
     is_open = ~sa.exists().where(*is_later, later.state.not_in(_CUT_STATES)) & write_rows.has_open_task(
         thread.id, branch.state_id
     )
     heads = sa.join(schema.run, schema.thread, thread.id == _run.thread_id).join(
         schema.branch, branch.id == thread.branch_id
     )
-    # A literal: a partial index serves no bound parameter.
+    # A partial index needs a literal: it serves no bound parameter.
     is_waiting = _run.state == sa.literal_column(f"'{RunState.WAITING}'")
     return (
         sa.select(_run.thread_id).select_from(heads).where(is_waiting, _run.head_id == branch.head_id, is_newest | is_open)
@@ -210,22 +211,21 @@ _waiting_query = _make_waiting_query()
 
 
 def select_waiting_threads(connection: sa.Connection) -> set[str]:
-    """Return the threads that wait for a decision: of their newest run at the head, or after it of their graph."""
+    """Return the threads waiting for a decision of their newest run at the head, or of their graph after it."""
     return set(connection.scalars(limit_to_owner(connection, _waiting_query, _run.thread_id)))
 
 
 def select_running_threads(connection: sa.Connection) -> set[str]:
-    """Return the threads with a running run."""
     return set(connection.scalars(limit_to_owner(connection, _running_query, _run.thread_id)))
 
 
 def make_running_count() -> sa.ScalarSelect[int]:
-    """Return the query for the number of the running runs in the conversations of `owner`."""
+    """Build the query for the number of running runs in `owner`'s conversations."""
     is_own = schema.thread.c.owner == sa.bindparam("owner")
     joined = schema.run.join(schema.thread, schema.thread.c.id == _run.thread_id)
     return sa.select(sa.func.count()).select_from(joined).where(_is_running, is_own).scalar_subquery()
 
 
 def make_asked_count() -> sa.ScalarSelect[int]:
-    """Return the query for the number of the running runs that the person `owner` has asked for."""
+    """Build the query for the number of running runs requested by `owner`."""
     return sa.select(sa.func.count()).where(_is_running, _run.person == sa.bindparam("owner")).scalar_subquery()

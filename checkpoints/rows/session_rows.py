@@ -1,4 +1,4 @@
-"""The ends of a person's sessions, in the transaction that changes the account."""
+"""End a person's sessions, in the same transaction as the change of the account."""
 
 import sqlalchemy as sa
 
@@ -6,6 +6,6 @@ from ..storage import schema
 
 
 def delete_sessions(connection: sa.Connection, person: str, except_id: str = "") -> None:
-    """End the sessions of a person, but one."""
+    """End a person's sessions, except `except_id`."""
     own = schema.session.c.person == person
     connection.execute(sa.delete(schema.session).where(own, schema.session.c.id != except_id))

@@ -1,4 +1,4 @@
-"""Which checkpoints are where a conversation stands: at its message, with its graph's state, and with the same answers."""
+"""Find the checkpoints at the conversation's current message, graph state and answers."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -12,7 +12,7 @@ from . import operation_rows, write_rows
 
 
 def list_standing(connection: sa.Connection, thread: Thread, checkpoints: Iterable[Checkpoint]) -> list[str]:
-    """Return the ids of those checkpoints a restore to which would change nothing."""
+    """Return the ids of the checkpoints to which a restore would change nothing."""
     at_head = [each for each in checkpoints if each.node is not None and each.node.id == thread.head_id]
     same = [each.id for each in at_head if each.state_id in (None, thread.state_id)]
     if not same or thread.state_id not in write_rows.select_asking_states(connection, thread.id):
@@ -23,5 +23,5 @@ def list_standing(connection: sa.Connection, thread: Thread, checkpoints: Iterab
 
 
 def list_last_operations(connection: sa.Connection, thread_id: str, count: int) -> Sequence[Operation]:
-    """Return the last changes of a thread, the newest first."""
+    """Return a thread's last changes, newest first."""
     return operation_rows.select_operations(connection, thread_id, limit=count)

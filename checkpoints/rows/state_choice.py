@@ -1,4 +1,4 @@
-"""The states of a graph that a part of a conversation needs: in a copy of a path, and in an export."""
+"""Choose the graph states needed for a part of a conversation, for a copy of a path or an export."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,16 +7,20 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class StateChoice:
-    """The graph's own states that are chosen, by number."""
+    """The chosen states of the graph itself, by number.
 
-    messages: Mapping[int, str]  # of the states that restores to these messages find: the ids of the messages
-    numbers: Collection[int]  # these states and the named ones, with all above them
+    `messages` maps the states found by restores to the ids of their messages. `numbers` are these and the named
+    states, with all states above.
+    """
+
+    messages: Mapping[int, str]
+    numbers: Collection[int]
 
 
 def choose_states(outline: Sequence[Any], message_ids: Collection[str], named: Collection[int]) -> StateChoice:
-    """Choose the states of messages, and these. `outline` is of `state_rows.select_outline`.
+    """Choose the states of messages, and the `named` states. `outline` is from `state_rows.select_outline`.
 
-    A copy knows no runs: of each message, it gets the one state that a restore finds.
+    A copy knows no runs, so each message gets the single state a restore finds.
     """
     chosen: dict[str, Any] = {}
     for row in outline:
@@ -27,8 +31,6 @@ def choose_states(outline: Sequence[Any], message_ids: Collection[str], named: C
 
 
 def _add_parents(numbers: Collection[int], parents: Mapping[int, int | None]) -> set[int]:
-    """Return these states and all above them."""
-
     def iterate_above(number: int | None) -> Iterator[int]:
         while number is not None and number not in found:
             yield number

@@ -1,4 +1,5 @@
-"""New states of graphs, written alone or together: an import or a copy has thousands, and nobody else writes meanwhile."""
+"""Insert new states of graphs, singly or in batches. An import or a copy has thousands, and nobody else writes
+meanwhile."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -32,7 +33,8 @@ _insert_state = (
 
 @dataclass(frozen=True, slots=True)
 class StateDraft:
-    """A state that is still to be written. `parent_id` is of a parent that is not stored."""
+    """A state to insert. `parent_id` names a parent that is not stored. `message` is the conversation's head at that
+    time."""
 
     thread_id: str
     namespace: str
@@ -40,12 +42,11 @@ class StateDraft:
     parent: StateName | None
     parent_id: str | None
     run_id: str
-    message: Node | None  # where the conversation stands with it
+    message: Node | None
     is_input: bool
 
 
 def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> StoredState:
-    """Write a state, and return it."""
     split = split_draft(new, body)
     row = _make_row(new, split.shape, split.write_leaves(split.rest))
     number = _insert_with_shape(connection, row, split.shape)
@@ -68,7 +69,7 @@ def split_draft(new: StateDraft, body: Json) -> SplitBody:
 
 
 def _make_row(new: StateDraft, shape: str, leaves: bytes) -> Json:
-    """Return the row of a state, without its number and its shape's."""
+    """Build a state's row, without its number and shape."""
     message_id = new.message.id if new.message else None
     named = new.parent.hash if new.parent else new.parent_id
     return {
@@ -88,10 +89,11 @@ def _make_row(new: StateDraft, shape: str, leaves: bytes) -> Json:
 
 
 def _insert_with_shape(connection: sa.Connection, row: Json, shape: str) -> int:
-    """Insert a row, and its shape if no state has had it: one statement for most states."""
+    """Insert a row, and its shape if it is new. Most states need a single statement."""
     hash_ = hash_text(shape)
     number = connection.scalar(_insert_state, {**row, "shape_hash": hash_})
-    if number is None:  # another transaction may write the same shape meanwhile
+    # Another transaction may insert the same shape meanwhile.
+    if number is None:
         insert = load_insert(connection.dialect.name)(schema.state_shape).values(hash=hash_, body=shape)
         connection.execute(insert.on_conflict_do_nothing(index_elements=["hash"]))
         number = connection.execute(_insert_state, {**row, "shape_hash": hash_}).scalar_one()
@@ -100,20 +102,22 @@ def _insert_with_shape(connection: sa.Connection, row: Json, shape: str) -> int:
 
 @dataclass
 class StateBatch:
-    """States that one transaction writes, parents first."""
+    """States written by a single transaction, parents first."""
 
     connection: sa.Connection
-    _numbers: list[int]  # reserved ones, the next one last
+    # Reserved numbers, the next number last.
+    _numbers: list[int]
     _rows: list[Json] = field(default_factory=list)
-    _shapes: list[str] = field(default_factory=list)  # of the rows
+    # The shapes of the rows.
+    _shapes: list[str] = field(default_factory=list)
 
     @classmethod
     def reserve(cls, connection: sa.Connection, count: int) -> Self:
-        """Reserve the numbers of so many states."""
+        """Reserve the numbers of `count` states."""
         return cls(connection, reserve_numbers(connection, schema.state, count)[::-1])
 
     def add_state(self, new: StateDraft, shape: str, leaves: bytes) -> StateName:
-        """Add a state, see `split_draft`. Return how later ones refer to it."""
+        """Add a state, split by `split_draft`. Return its name for later states."""
         row = _make_row(new, shape, leaves)
         number = self._numbers.pop()
         self._rows.append({"number": number, **row})
@@ -121,7 +125,6 @@ class StateBatch:
         return StateName(number=number, namespace=new.namespace, checkpoint_id=new.checkpoint_id, hash=row["hash"])
 
     def write(self) -> None:
-        """Write the states that were added."""
         if not self._rows:
             return
         texts = {hash_text(shape): shape for shape in set(self._shapes)}

@@ -1,4 +1,4 @@
-"""States of graphs and their shapes, read from rows with a check against their hashes."""
+"""Read graph states and their shapes, checked against their hashes."""
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
@@ -17,7 +17,8 @@ from ..values.model import Json, Node
 
 _state, _message, _shape = schema.state.c, schema.message.c, schema.state_shape.c
 _parent = schema.state.alias("parent_state")
-_PORTION = 20  # states: more than the steps of most turns
+# Most turns have fewer steps.
+_PORTION = 20
 _is_of_message = sa.and_(_message.segment == _state.segment, _message.depth == _state.depth)
 STATE_QUERY = (
     sa.select(
@@ -42,10 +43,10 @@ _found_query = (
     sa.select(_state.number)
     .join_from(schema.message, schema.state, _is_of_message)
     .where(_state.segment == sa.bindparam("of_segment"), _state.depth <= sa.bindparam("last_depth"))
-    # In the words of the index's own condition: SQLite would not use it for `is_input = 0`.
+    # Worded like the index's condition, since SQLite would not use the index for `is_input = 0`.
     .where(sa.literal_column("NOT state.is_input"))
-    # At the same message, a later run may have begun and changed other channels. Meant is a state that the message's own run
-    # left, or an update of the state after it, which is a run of one step.
+    # A later run may have begun at the same message and changed other channels. Prefer a state left by the message's
+    # own run, or a later update of the state, which is a run of a single step.
     .order_by(_state.depth.desc(), sa.case((_is_at_rest, 0), else_=1), _state.number.desc())
 )
 _nearest_query = _found_query.limit(1)
@@ -53,7 +54,7 @@ _nearest_query = _found_query.limit(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateName:
-    """A state, as others refer to it."""
+    """The columns by which other rows refer to a state."""
 
     number: int
     namespace: str
@@ -63,13 +64,14 @@ class StateName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredState(StateName):
-    """A state with its place. `parent_id` is LangGraph's id of its parent."""
+    """A state with its place. `parent_id` is LangGraph's id of its parent. `message` is the conversation's head at
+    that time."""
 
     thread_id: str
     parent: int | None
     parent_id: str | None
     run_id: str
-    message: Node | None  # where the conversation stood
+    message: Node | None
     body: Json
 
 
@@ -82,7 +84,7 @@ def select_state(connection: sa.Connection, thread_id: str, namespace: str, chec
 def select_named_states(
     connection: sa.Connection, thread_id: str, checkpoint_ids: Collection[str]
 ) -> dict[tuple[str, str], StoredState]:
-    """Return the states of a thread with these ids, by namespace and id. Raises `DamagedStateError`."""
+    """Return a thread's states with these ids, by namespace and id. Raises `DamagedStateError`."""
     query = STATE_QUERY.where(_state.thread_id == thread_id)
     rows = select_in_batches(connection, query, _state.checkpoint_id, checkpoint_ids)
     return {(row.namespace, row.checkpoint_id): parse_state(row) for row in rows}
@@ -94,7 +96,7 @@ def select_numbered_state(connection: sa.Connection, number: int | None) -> Stor
 
 
 def parse_state(row: Any) -> StoredState:
-    """Return the state of a row of `STATE_QUERY`. Raises `DamagedStateError`."""
+    """Parse a row of `STATE_QUERY`. Raises `DamagedStateError`."""
     if not is_intact(row):
         raise DamagedStateError(row.thread_id, row.checkpoint_id)
     return _parse_intact_state(row)
@@ -125,14 +127,14 @@ def is_intact(row: Any) -> bool:
 
 
 def find_state(connection: sa.Connection, path: Path) -> int | None:
-    """Return the state that belongs to the end of a path: the newest one of the last message that has any."""
+    """Return the state at the end of a path: the newest state of the last message with a state."""
     return find_nearest_state(connection, path, path.length)
 
 
 def find_saved_state(
     connection: sa.Connection, thread_id: str, checkpoint_id: str | None, place: Place | None
 ) -> int | None:
-    """Return the state that a checkpoint at a message names; None if it is elsewhere, or deleted."""
+    """Return the state named by a checkpoint at a message, or None if it is elsewhere or deleted."""
     if checkpoint_id is None or place is None:
         return None
     table = schema.checkpoint.c
@@ -143,7 +145,7 @@ def find_saved_state(
 
 
 def find_nearest_state(connection: sa.Connection, path: Path, length: int) -> int | None:
-    """Return the state that belongs to the first messages of a path."""
+    """Return the newest state of a path's first `length` messages."""
     for segment, depth in path.segments:
         values = {"of_segment": segment, "last_depth": min(depth, length - 1)}
         if (number := connection.scalar(_nearest_query, values)) is not None:
@@ -152,7 +154,7 @@ def find_nearest_state(connection: sa.Connection, path: Path, length: int) -> in
 
 
 def find_resting_state(connection: sa.Connection, path: Path, length: int) -> int | None:
-    """Return the newest state of the first messages of a path where no node is to run: a turn begins with it."""
+    """Return the newest state of a path's first messages in which no node is to run. A turn begins with it."""
     for segment, depth in path.segments:
         query = _found_query.params(of_segment=segment, last_depth=min(depth, length - 1))
         for offset in itertools.count(0, _PORTION):
@@ -174,13 +176,13 @@ def _is_resting(connection: sa.Connection, number: int) -> bool:
 
 
 def select_states(connection: sa.Connection, thread_id: str) -> Iterator[StoredState]:
-    """Yield the states of a thread by number, those of subgraphs included, and no damaged one."""
+    """Yield a thread's intact states by number, including states of subgraphs."""
     rows = connection.execute(STATE_QUERY.where(_state.thread_id == thread_id).order_by(_state.number)).all()
     return (_parse_intact_state(row) for row in rows if is_intact(row))
 
 
 def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:
-    """Return the graph's own states by number, without their content; `is_own`: of the run that wrote their message."""
+    """Return the graph's own states by number, without content. `is_own`: the run of the state wrote its message."""
     is_own, message_id = _is_at_rest.label("is_own"), _message.id.label("message_id")
     query = sa.select(_state.number, _state.parent, message_id, is_own)
     of_graph = sa.and_(_state.thread_id == thread_id, _state.namespace == "")
@@ -191,7 +193,7 @@ def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:
 def select_ways_up(
     connection: sa.Connection, thread_id: str, number: int, limit: int
 ) -> dict[int, tuple[int | None, int | None]]:
-    """Return the parents of this and earlier states of the graph's own, and the states before them in time, by number."""
+    """Map this and earlier states of the graph to their parents and to their predecessors in time, by number."""
     own = (_state.thread_id == thread_id, _state.namespace == "", _state.number <= number)
     query = sa.select(_state.number, _state.parent).where(*own).order_by(_state.number.desc()).limit(limit + 1)
     rows = connection.execute(query).all()
@@ -201,14 +203,14 @@ def select_ways_up(
 
 
 def find_next_own(connection: sa.Connection, state: StoredState) -> int | None:
-    """Return the graph's own first state that was written after a subgraph's state."""
+    """Return the graph's own first state written after a subgraph's state."""
     newer = (_state.thread_id == state.thread_id, _state.namespace == "", _state.number > state.number)
     found: int | None = connection.scalar(sa.select(sa.func.min(_state.number)).where(*newer))
     return found
 
 
 def select_followers(connection: sa.Connection, states: Sequence[StoredState]) -> dict[int, list[StoredState]]:
-    """Return the intact states that follow states of one thread, by their numbers. The newest comes first."""
+    """Map states of a thread, by number, to the intact states that follow them, newest first."""
     found: dict[int, list[StoredState]] = {}
     for namespace in {each.namespace for each in states}:
         some = [each for each in states if each.namespace == namespace]
@@ -221,18 +223,18 @@ def select_followers(connection: sa.Connection, states: Sequence[StoredState]) -
 
 
 def find_run(connection: sa.Connection, state: StoredState) -> tuple[StoredState | None, int | None]:
-    """Return where a run with durability "exit" began and what it wrote at its end, of a subgraph's state in between."""
+    """Return the beginning and the final state of a run with durability "exit", given a subgraph's state in between."""
     begun_at = state.body["begun_at"]
     begun = select_state(connection, state.thread_id, "", begun_at) if begun_at else None
     return begun, None if begun_at and begun is None else find_next_own(connection, state)
 
 
 def place_state(connection: sa.Connection, number: int, message: Node) -> None:
-    """Let a state that names no message belong to another one. Its hash does not cover that."""
+    """Move a state that names no message to another message. Its hash does not cover the place."""
     place = {"segment": message.segment, "depth": message.depth, "is_input": False}
     connection.execute(sa.update(schema.state).where(_state.number == number).values(place))
 
 
 def hide_states(connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]]) -> None:
-    """Unlist states. They stay for the rows that stand on them, or may again after an undo."""
+    """Unlist states. They stay for rows that refer to them, or may again after an undo."""
     connection.execute(sa.update(schema.state).where(*conditions).values(hidden=True))

@@ -1,6 +1,6 @@
-"""Tags in rows: their names, and which conversations have them.
+"""Rows of tags: their names, and which conversations have them.
 
-`thread.tags` is the truth, and is undone like any column. `thread_tag` is its index: `index_thread` writes it again with
+`thread.tags` is authoritative, and undone like any column. `thread_tag` is its index: `index_thread` rewrites it after
 each change of that column.
 """
 
@@ -19,22 +19,22 @@ from ..values.sentence import sentence
 from ..values.tag import Tag, fold_tag
 from .thread_rows import parse_tags
 
-MAX_LISTED_TAGS = 2 * MAX_TAGS  # undo can bring back more than can be made
+# Undo can bring back more tags than may be made.
+MAX_LISTED_TAGS = 2 * MAX_TAGS
 _tag, _index = schema.tag.c, schema.thread_tag.c
 _is_used = sa.exists().where(_index.tag_id == _tag.id)
-_TAGGING_KINDS = tuple(
-    getattr(OperationKind, name) for name in ("TAG", "FORK", "IMPORT", "UNDO", "REDO")
-)  # whose changes may name tags
+# The changes of these kinds may name tags.
+_TAGGING_KINDS = tuple(getattr(OperationKind, name) for name in ("TAG", "FORK", "IMPORT", "UNDO", "REDO"))
 
 
 def select_tags(connection: sa.Connection, owner: str) -> list[Tag]:
-    """Return the tags that conversations have, by name. Few and short: a page has all of them."""
+    """Return the tags in use, by name. They are few and short, so a page has all of them."""
     query = sa.select(_tag.id, _tag.name).where(_tag.owner == owner, _tag.folded.is_not(None), _is_used)
     return [Tag(row.id, row.name) for row in connection.execute(query.order_by(_tag.folded).limit(MAX_LISTED_TAGS))]
 
 
 def count_tags(connection: sa.Connection, owner: str) -> list[Tag]:
-    """Return the tags that conversations have, removed ones too, each with the number of its listed conversations."""
+    """Return the tags in use, including removed tags, each with the number of its listed conversations."""
     listed = sa.and_(schema.thread.c.id == _index.thread_id, schema.thread.c.deleted_at.is_(None))
     query = (
         sa.select(_tag.id, _tag.name, _tag.folded, sa.func.count(schema.thread.c.id).label("threads"))
@@ -50,7 +50,7 @@ def count_tags(connection: sa.Connection, owner: str) -> list[Tag]:
 
 
 def select_tag(connection: sa.Connection, owner: str, tag_id: str) -> Tag:
-    """Raises `TagNotFoundError`."""
+    """Return a tag of an owner. Raises `TagNotFoundError`."""
     query = sa.select(_tag.id, _tag.name, _tag.folded).where(_tag.id == tag_id, _tag.owner == owner)
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -59,13 +59,13 @@ def select_tag(connection: sa.Connection, owner: str, tag_id: str) -> Tag:
 
 
 def select_names(connection: sa.Connection, tag_ids: Collection[str]) -> dict[str, str]:
-    """Return the names of those of these tags that are not removed, by id."""
+    """Return the names of these tags by id, without removed tags."""
     query = sa.select(_tag.id, _tag.name).where(_tag.id.in_(tag_ids), _tag.folded.is_not(None))
     return {row.id: row.name for row in connection.execute(query)} if tag_ids else {}
 
 
 def find_tags(connection: sa.Connection, owner: str, names: Collection[str]) -> dict[str, str]:
-    """Return the ids of the tags with these names that conversations have, by the folded name."""
+    """Return the ids of the tags in use with these names, by folded name."""
     keys = {fold_tag(name) for name in names}
     query = sa.select(_tag.folded, _tag.id).where(_tag.owner == owner, _tag.folded.in_(keys), _is_used)
     return {row.folded: row.id for row in connection.execute(query)} if keys else {}
@@ -74,9 +74,9 @@ def find_tags(connection: sa.Connection, owner: str, names: Collection[str]) -> 
 def ensure_tags(
     connection: sa.Connection, owner: str, names: Sequence[str], new_id: Callable[[], str], *, leave_out: bool = False
 ) -> list[str]:
-    """Return the ids of tags with these names, and make those that are missing.
+    """Return the ids of tags with these names, making missing tags.
 
-    Raises `InvalidTagError` for one tag too many; with `leave_out` it is left out.
+    Raises `InvalidTagError` if there are too many tags. With `leave_out`, the surplus is left out instead.
     """
     named = {fold_tag(name): name for name in reversed(names)}
     known = find_tags(connection, owner, names)
@@ -93,7 +93,7 @@ def ensure_tags(
 
 
 def _make_tag(connection: sa.Connection, owner: str, name: str, new_id: Callable[[], str]) -> str:
-    """Make a tag, or use that which no conversation has any more: an undo may bring it back."""
+    """Make a tag, or reuse an unused tag of this name, which an undo may bring back."""
     is_same = sa.and_(_tag.owner == owner, _tag.folded == fold_tag(name))
     found = connection.scalar(sa.update(schema.tag).where(is_same).values(name=name).returning(_tag.id))
     if found is not None:
@@ -104,13 +104,13 @@ def _make_tag(connection: sa.Connection, owner: str, name: str, new_id: Callable
 
 
 def lock_names(connection: sa.Connection) -> None:
-    """Let nobody else make or rename a tag until the end of the transaction. SQLite has one writer anyway."""
+    """Prevent others from making or renaming tags until the transaction ends. SQLite has a single writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(ADVISORY_LOCK, {"key": "tag"})
 
 
 def write_name(connection: sa.Connection, owner: str, tag_id: str, name: str, *, is_removed: bool) -> None:
-    """Rename, remove or bring back a tag. Raises `InvalidTagError` if another one has the name, or for one too many."""
+    """Rename, remove or bring back a tag. Raises `InvalidTagError` if the name is taken, or there are too many tags."""
     mine = sa.and_(_tag.id == tag_id, _tag.owner == owner)
     if not is_removed:
         lock_names(connection)
@@ -129,13 +129,13 @@ def _count_used(connection: sa.Connection, owner: str) -> int:
 
 
 def _free_name(connection: sa.Connection, owner: str, name: str) -> None:
-    """Take a name from a tag that no conversation has any more."""
+    """Take a name from an unused tag."""
     is_other = sa.and_(_tag.owner == owner, _tag.folded == fold_tag(name), ~_is_used)
     connection.execute(sa.update(schema.tag).where(is_other).values(folded=None))
 
 
 def index_thread(connection: sa.Connection, thread_id: str, tag_ids: Collection[str]) -> None:
-    """Write the index of one thread again."""
+    """Rewrite the tag index of a thread."""
     connection.execute(sa.delete(schema.thread_tag).where(_index.thread_id == thread_id))
     known = connection.scalars(sa.select(_tag.id).where(_tag.id.in_(tag_ids))).all() if tag_ids else ()
     if known:
@@ -144,19 +144,19 @@ def index_thread(connection: sa.Connection, thread_id: str, tag_ids: Collection[
 
 
 def match_tags(connection: sa.Connection, owner: str, names: Sequence[str]) -> list[list[str]]:
-    """Return the tags that each name of a query means: the one with it, or all that begin with it."""
+    """Return the tags meant by each name of a query: the tag with this name, or else all tags beginning with it."""
     tags = {fold_tag(tag.name): tag.id for tag in select_tags(connection, owner)} if names else {}
     keys = list(dict.fromkeys(map(fold_tag, names)))[:MAX_TAGS_OF_THREAD]
     return [[tags[key]] if key in tags else [tags[each] for each in tags if each.startswith(key)] for key in keys]
 
 
 def has_tags(thread_id: sa.ColumnElement[str], groups: Sequence[Sequence[str]]) -> list[sa.ColumnElement[bool]]:
-    """Return the conditions that a thread has one tag of each group."""
+    """Return the conditions for a thread with a tag of each group."""
     return [thread_id.in_(sa.select(_index.thread_id).where(_index.tag_id.in_(group))) for group in groups]
 
 
 def select_tagged_threads(connection: sa.Connection, groups: Sequence[Sequence[str]], limit: int) -> list[str]:
-    """Return the threads that have one tag of each group."""
+    """Return the threads with a tag of each group."""
     query = sa.select(_index.thread_id).distinct().where(*has_tags(_index.thread_id, groups)).limit(limit)
     return list(connection.scalars(query)) if all(groups) else []
 
@@ -166,7 +166,7 @@ def count_removed(connection: sa.Connection) -> int:
 
 
 def delete_unreferenced(connection: sa.Connection, *, keep_removed: bool) -> None:
-    """Erase the tags that no thread has and no undo can bring back, and without `keep_removed` the removed ones."""
+    """Erase tags no thread has and no undo can bring back. Without `keep_removed`, erase removed tags too."""
     if not keep_removed:
         removed = sa.select(_tag.id).where(_tag.folded.is_(None)).scalar_subquery()
         connection.execute(sa.delete(schema.thread_tag).where(_index.tag_id.in_(removed)))
@@ -181,13 +181,13 @@ def delete_unreferenced(connection: sa.Connection, *, keep_removed: bool) -> Non
 
 
 def _list_references(changes: Any) -> set[str]:
-    """Return the tags that the changes of an operation name."""
+    """Return the tags named in an operation's changes."""
     rows = [change for change in changes if isinstance(change, list)] if isinstance(changes, list) else []
     columns = chain.from_iterable(change[2:] for change in rows)
     return {tag_id for values in columns if isinstance(values, Mapping) for tag_id in parse_tags(values.get("tags"))}
 
 
 def trim_tags(tag_ids: Sequence[str], names: Mapping[str, str]) -> list[str]:
-    """Return a thread's tags without the oldest of the removed ones, which it keeps to be brought back."""
+    """Return a thread's tags without the oldest removed tags, which are kept only for an undo."""
     removed = [tag_id for tag_id in tag_ids if tag_id not in names][-MAX_TAGS_OF_THREAD:]
     return [tag_id for tag_id in tag_ids if tag_id in names or tag_id in removed]

@@ -1,4 +1,4 @@
-"""Numbers that a thread counts up: its version, and the positions of its branches and checkpoints."""
+"""Counters of a thread: its version, and the positions of its branches and checkpoints."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from ..values.errors import ConflictError
 from ..values.model import Thread
 from . import thread_rows
 
-# The condition is the compare-and-swap: it fails if anyone else moved the version inside this transaction's view.
+# The condition is the compare-and-swap. It fails if another change has moved the version.
 _NEXT_VERSION: Final = sa.update(schema.thread).where(
     schema.thread.c.id == sa.bindparam("thread_id"), schema.thread.c.version == sa.bindparam("seen")
 )
@@ -35,11 +35,11 @@ def raise_version(connection: sa.Connection, thread: Thread, now: int) -> int:
 
 
 def reserve_positions(connection: sa.Connection, thread_id: str, number: int) -> int:
-    """Reserve the positions of new checkpoints, and return the first one."""
+    """Reserve positions of new checkpoints, and return the first."""
     values = {"row_id": thread_id, "number": number}
     return int(connection.execute(_RESERVE_POSITIONS, values).scalar_one()) - number
 
 
 def count_branches(connection: sa.Connection, thread_id: str) -> int:
-    """Count the branches that the thread ever had."""
+    """Count the branches the thread ever had."""
     return int(connection.execute(_COUNT_BRANCHES, {"id": thread_id}).scalar_one())

@@ -1,4 +1,4 @@
-"""The list of threads, read in portions: pinned ones first, then the most recently changed."""
+"""The list of threads, read in portions: pinned threads first, then the most recently changed."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,10 +25,10 @@ def select_thread_portion(
     after: ListPlace | None,
     tags: Sequence[str] = (),
 ) -> list[Thread]:
-    """Return the next threads of the list after a place, whose titles contain all words (of small letters).
+    """Return the next threads of the list after a place, with titles that contain all words (in lower case).
 
-    `archived` None: both kinds. `tags`: names, of which the threads have all. Threads that the owner is let into have none,
-    and are not archived.
+    `archived` is None for both kinds. A thread must have all `tags`, given by name. Threads shared with the owner have
+    no tags and are not archived.
     """
     table = schema.thread.c
     conditions = [table.owner == owner, table.deleted_at.is_(None)]
@@ -53,14 +53,14 @@ def _select_shared(
 
 
 def _place_thread(thread: Thread) -> tuple[bool, int, str]:
-    """Return the sort key of the list, as `_ORDER` says it to the database."""
+    """Return the sort key for `_ORDER`."""
     return not thread.pinned, -thread_rows.from_time(thread.updated_at), thread.id
 
 
 def _find_titles(
     connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]], words: Sequence[str], limit: int
 ) -> list[str]:
-    """Return the ids of the first threads with these words. Databases differ in their idea of a small letter."""
+    """Return the ids of the first threads with these words. Python folds case, because databases differ in this."""
     query = sa.select(schema.thread.c.id, schema.thread.c.title).where(*conditions).order_by(*_ORDER)
     titles = connection.execute(query)
     matching = (row.id for row in titles if all(word in fold_text(row.title) for word in words))
@@ -77,7 +77,7 @@ def _is_after(place: ListPlace) -> sa.ColumnElement[bool]:
 
 
 def select_changed_threads(connection: sa.Connection, owner: str, since: datetime, limit: int) -> list[Thread]:
-    """Return the threads that were changed since a time, also deleted and archived ones."""
+    """Return the threads changed since a time, including deleted and archived threads."""
     table = schema.thread.c
     query = thread_rows.THREAD_COLUMNS.where(table.owner == owner, table.updated_at >= thread_rows.from_time(since))
     rows = connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))
@@ -87,7 +87,7 @@ def select_changed_threads(connection: sa.Connection, owner: str, since: datetim
 
 
 def select_deleted_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
-    """The owner's conversations that a deletion (or the redo of one) took out of the list, the last one first."""
+    """Return the owner's conversations removed from the list by a deletion or its redo, last deleted first."""
     table, last = schema.thread.c, schema.operation.c
     kinds = (OperationKind.DELETE, OperationKind.REDO)
     taken_out = (last.thread_id == table.id, last.version == table.version, last.kind.in_(kinds))
@@ -100,7 +100,7 @@ def select_deleted_threads(connection: sa.Connection, owner: str, limit: int) ->
 
 
 def find_import(connection: sa.Connection, source_hash: str, owner: str) -> Thread | None:
-    """Return the listed thread that was imported from the document with this hash."""
+    """Return the listed thread imported from the document with this hash."""
     table = schema.thread.c
     query = sa.select(table.id).where(table.source == source_hash, table.owner == owner, table.deleted_at.is_(None))
     thread_id = connection.scalar(query.limit(1))

@@ -1,4 +1,4 @@
-"""Threads, their branches and their nodes, read from rows and inserted."""
+"""Read and insert threads, their branches and nodes."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -29,30 +29,32 @@ def from_time(time: datetime) -> int:
 
 
 def parse_object(value: Any) -> Json:
-    """The JSON object in a column; an empty one where it is damaged: see `serde.parse_leniently`."""
+    """Return a column's JSON object, or an empty object if damaged: see `serde.parse_leniently`."""
     return value if isinstance(value, dict) else {}
 
 
 def parse_tags(stored: Any) -> tuple[str, ...]:
-    """The ids of tags in a column; none where it is damaged."""
+    """Return a column's tag ids, or none if damaged."""
     return tuple(each for each in stored if isinstance(each, str)) if isinstance(stored, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedThread:
-    """A thread together with the facts that every change of it, and every reading of its path, asks first."""
+    """A thread with facts needed by every change of it and every read of its path. `head_node` is also None if the
+    database has lost the head. `has_states` means graph states. `active_attempt`, `asker` (the person who asked, where
+    people are told apart) and `has_draft` belong to the active run."""
 
     thread: Thread
-    active_run_id: str | None  # the id of the run that is at work in it
-    head_node: Node | None  # of its head; None as well when the database has lost that message
-    has_states: bool = False  # of a graph
-    active_attempt: int | None = None  # of that run
-    asker: str | None = None  # the person who asked for that run, where people are told apart
-    has_draft: bool = False  # of the answer of that run
+    active_run_id: str | None
+    head_node: Node | None
+    has_states: bool = False
+    active_attempt: int | None = None
+    asker: str | None = None
+    has_draft: bool = False
 
     @property
     def head(self) -> Node | None:
-        """Where the thread stands. Raises `MessageNotFoundError` when the database has lost that message."""
+        """The thread's head. Raises `MessageNotFoundError` if the database has lost that message."""
         if self.thread.head_id is not None and self.head_node is None:
             raise MessageNotFoundError(self.thread.head_id)
         return self.head_node
@@ -60,7 +62,7 @@ class LoadedThread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewThread:
-    """An empty thread to be written. `source_hash` is the hash of the document that it is imported from."""
+    """An empty thread to insert. `source_hash` is the hash of the document it is imported from."""
 
     id: str
     branch_id: str
@@ -70,16 +72,17 @@ class NewThread:
     source_hash: str | None
 
 
-BranchHeads = list[tuple[Branch, Node | None]]  # each with its last message; None for an empty branch or a lost message
+# Each branch with its last message, None for an empty branch or a lost message.
+BranchHeads = list[tuple[Branch, Node | None]]
 
 THREAD_COLUMNS = sa.select(schema.thread, schema.branch.c.head_id, schema.branch.c.state_id).join(
     schema.branch, schema.branch.c.id == schema.thread.c.branch_id
 )
 _lock_thread = sa.select(schema.thread.c.id).where(schema.thread.c.id == sa.bindparam("thread_id")).with_for_update()
-# Every change runs these statements. They are built once: building one takes longer than SQLite takes to answer it.
+# Every change runs these statements. They are built once, because building takes longer than SQLite's answer.
 _head, _run = schema.message.c, schema.run.c
 _is_head = sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schema.thread.c.id)
-# A literal: the index of running runs is only taken when the statement itself says that it asks for them.
+# A literal: the index of running runs is only used when the statement itself asks for them.
 _is_running = sa.and_(_run.thread_id == schema.thread.c.id, _run.state == sa.literal_column(f"'{RunState.RUNNING}'"))
 _has_states = sa.exists().where(schema.state.c.thread_id == schema.thread.c.id)
 _has_draft = sa.or_(_run.draft != "", _run.draft_reasoning != "")
@@ -111,7 +114,7 @@ def select_thread(connection: sa.Connection, thread_id: str, *, include_deleted:
 
 
 def load_thread(connection: sa.Connection, thread_id: str, *, include_deleted: bool = False) -> LoadedThread:
-    """Return a thread with its head. One view of the page asks for it a dozen times: it is read once."""
+    """Return a thread with its head. A view of the page needs it a dozen times, so it is read once per connection."""
     known: dict[str, LoadedThread] = connection.get_execution_options().get("threads", {})
     loaded = known.get(thread_id) or _read_thread(connection, thread_id)
     if loaded.thread.deleted and not include_deleted:
@@ -121,7 +124,7 @@ def load_thread(connection: sa.Connection, thread_id: str, *, include_deleted: b
 
 
 def load_on_branch(connection: sa.Connection, loaded: LoadedThread, branch_id: str) -> LoadedThread:
-    """Return a thread as it would be on another branch."""
+    """Return a thread as if it were on another branch."""
     branch = select_branch(connection, branch_id, loaded.thread.id)
     thread = replace(loaded.thread, branch_id=branch_id, head_id=branch.head_id, state_id=branch.state_id)
     return replace(loaded, thread=thread, head_node=select_node(connection, branch.head_id, thread.id))
@@ -129,9 +132,11 @@ def load_on_branch(connection: sa.Connection, loaded: LoadedThread, branch_id: s
 
 def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
     if connection.get_execution_options().get("holding"):
-        # A statement of its own: one that waits for the lock and joins would see the branch as it was before the wait.
+        # Lock in a separate statement: a joined SELECT that waits for the lock would see the branch from before the
+        # wait.
         connection.execute(_lock_thread, {"thread_id": thread_id})
-        forget_member_role(connection, thread_id)  # its owner may have let the person out meanwhile
+        # The owner may have removed the person meanwhile.
+        forget_member_role(connection, thread_id)
     row = connection.execute(_thread_query, {"thread_id": thread_id}).one_or_none()
     if row is None:
         raise ThreadNotFoundError(thread_id)
@@ -141,18 +146,17 @@ def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
 
 
 def _show_thread(connection: sa.Connection, thread: Thread) -> Thread:
-    """Return a thread as the person who acts may see it."""
     access = find_access(connection)
     return thread if access is None or access.owner == thread.owner else hide_listing(thread)
 
 
 def hide_listing(thread: Thread) -> Thread:
-    """Return a thread without its place in the list of its owner: pins, the archive and tags are no member's business."""
+    """Hide a thread's place in its owner's list from members: pins, archive and tags."""
     return replace(thread, pinned=False, archived=False, tags=())
 
 
 def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> LoadedThread:
-    """Write a thread with its branch “main”."""
+    """Insert a thread with its branch “main”."""
     time, settings = from_time(now), dict(new.settings)
     row: Json = {"id": new.id, "owner": new.owner, "title": new.title, "settings": settings, "branch_id": new.branch_id}
     times = {"created_at": time, "updated_at": time}
@@ -166,13 +170,13 @@ def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> L
 
 
 def note_version(connection: sa.Connection, thread_id: str, version: int) -> None:
-    """Note a version that this transaction writes: once committed, it must not get lost (see high_water_mark)."""
+    """Note a version written by this transaction. Once committed, it must not get lost (see high_water_mark)."""
     versions: dict[str, int] = connection.get_execution_options().get("versions", {})
     versions[thread_id] = version
 
 
 def select_threads(connection: sa.Connection, owner: str | None, limit: int) -> list[Thread]:
-    """The conversations of an owner (None: of all), the most recently changed first."""
+    """Return the conversations of an owner (None: of all), most recently changed first."""
     table = schema.thread.c
     query = THREAD_COLUMNS.where(table.deleted_at.is_(None), table.owner == owner if owner else sa.true())
     return [parse_thread(row) for row in connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))]
@@ -198,7 +202,7 @@ def parse_thread(row: sa.Row[Any]) -> Thread:
 
 
 def select_segment_parents(connection: sa.Connection, thread_id: str) -> SegmentParents:
-    """The thread's segments. One view of the page asks for them several times, and sees one moment: they are read once."""
+    """Return the thread's segments. A view needs them several times, at one moment, so they are read once."""
     known: dict[str, SegmentParents] | None = connection.get_execution_options().get("forks")
     if known is not None and thread_id in known:
         return known[thread_id]
@@ -212,7 +216,7 @@ def select_segment_parents(connection: sa.Connection, thread_id: str) -> Segment
 
 
 def select_last_depths(connection: sa.Connection, thread_id: str) -> dict[int, int]:
-    """Return the depth of the last message of each of the thread's segments."""
+    """Return the last depth of each segment of the thread."""
     table = schema.message.c
     own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
     query = (
@@ -224,7 +228,7 @@ def select_last_depths(connection: sa.Connection, thread_id: str) -> dict[int, i
 
 
 def select_node(connection: sa.Connection, message_id: str | None, thread_id: str) -> Node | None:
-    """Where a message stands. Raises `MessageNotFoundError` for one that is not in this thread."""
+    """Return a message's place. Raises `MessageNotFoundError` if it is not in this thread."""
     if message_id is None:
         return None
     row = connection.execute(_node_query, {"message_id": message_id, "thread_id": thread_id}).one_or_none()
@@ -234,7 +238,6 @@ def select_node(connection: sa.Connection, message_id: str | None, thread_id: st
 
 
 def select_nodes(connection: sa.Connection, message_ids: Collection[str]) -> dict[str, Node]:
-    """Where these messages stand, by id."""
     table = schema.message.c
     query = sa.select(table.id, table.segment, table.depth)
     rows = select_in_batches(connection, query, table.id, message_ids)
@@ -242,7 +245,7 @@ def select_nodes(connection: sa.Connection, message_ids: Collection[str]) -> dic
 
 
 def select_path_node(connection: sa.Connection, thread: Thread, path: Path, message_id: str | None) -> Node | None:
-    """Return where a message of this path stands. Raises `MessageNotFoundError` for a message of another path."""
+    """Return a message's place on this path. Raises `MessageNotFoundError` if it is elsewhere."""
     node = select_node(connection, message_id, thread.id)
     if message_id is not None and node not in path:
         raise MessageNotFoundError(message_id)
@@ -250,7 +253,6 @@ def select_path_node(connection: sa.Connection, thread: Thread, path: Path, mess
 
 
 def load_current_path(connection: sa.Connection, thread_id: str) -> tuple[Thread, Path]:
-    """A thread and the path to where it stands."""
     found = load_thread(connection, thread_id)
     return found.thread, _load_path_to(connection, thread_id, found.head)
 
@@ -260,7 +262,7 @@ def load_path(connection: sa.Connection, thread_id: str, message_id: str | None)
 
 
 def _load_path_to(connection: sa.Connection, thread_id: str, node: Node | None) -> Path:
-    """Return the path to a message. One view of the page asks several times for the current one: it is traced once."""
+    """Return the path to a message. A view needs the current path several times, so it is traced once."""
     if node is None:
         return history.EMPTY_PATH
     known: dict[Node, Path] = connection.get_execution_options().get("paths", {})
@@ -274,10 +276,8 @@ def select_branches(connection: sa.Connection, thread_id: str) -> list[Branch]:
 
 
 def select_branch_heads(connection: sa.Connection, thread_id: str) -> BranchHeads:
-    """Return the thread's branches, each with its last message. One view of the page asks several times: they are read once.
-
-    One statement with a join: there may be thousands of branches.
-    """
+    """Return the thread's branches with their last messages, read once for a view of the page. A single statement with a
+    join, because there may be thousands of branches."""
     known: dict[str, BranchHeads] | None = connection.get_execution_options().get("branch_heads")
     if known is not None and thread_id in known:
         return known[thread_id]

@@ -1,4 +1,4 @@
-"""Reading the tree of a thread around its branches and checkpoints: forks, moves, and the end that a restore left behind."""
+"""Read a thread's tree around branches and checkpoints: forks, moves, and the end removed by a restore."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,16 @@ from ..values.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node
 from ..values.operation import Move, Operation, OperationKind
 from . import checkpoint_rows, message_rows, operation_rows, thread_rows
 
-MAX_MOVES = 100  # of a tree, the newest
-MAX_LEFT_CHECKPOINTS = 100  # of those that a restore removed, the newest
-MAX_MESSAGE_MARKS = 20  # checkpoints of one message that are named
-_MAX_MARKED_SEGMENTS = 500  # more than a window of messages has
-_MAX_NEWEST_OPERATIONS = 20  # that are looked through for the last restore
-_MAX_SCANNED_FACTOR = 5  # rows that are looked at for each checkpoint of another branch
+# The newest moves of a tree, the newest checkpoints removed by a restore, and the named checkpoints of a message.
+MAX_MOVES = 100
+MAX_LEFT_CHECKPOINTS = 100
+MAX_MESSAGE_MARKS = 20
+# No window of messages has so many segments.
+_MAX_MARKED_SEGMENTS = 500
+# The newest operations searched for the last restore.
+_MAX_NEWEST_OPERATIONS = 20
+# Rows read for each wanted checkpoint of another branch.
+_MAX_SCANNED_FACTOR = 5
 _MOVES = (OperationKind.GOTO, OperationKind.REWIND, OperationKind.COMPACT)
 _KEEP_HEAD = (OperationKind.SAVE, OperationKind.RENAME, OperationKind.PIN, OperationKind.SETTINGS)
 _REVERTING = (OperationKind.UNDO, OperationKind.REDO)
@@ -29,7 +33,7 @@ _MAX_SEARCHED_CHARS = checkpoint_rows.MAX_SEARCHED_CHARS
 
 
 def select_fork_messages(connection: sa.Connection, segments: Collection[int]) -> dict[int, str]:
-    """Return the message that each segment forks from. The first segments of a conversation fork from none."""
+    """Map segments to the messages they fork from. First segments of a conversation are left out."""
     own, fork = schema.segment.c, schema.message.c
     is_fork = sa.and_(fork.segment == own.parent, fork.depth == own.fork_depth)
     query = sa.select(own.id.label("segment"), fork.id.label("message")).join(schema.message, is_fork)
@@ -45,9 +49,10 @@ def select_elsewhere(
     words: str,
     database: Database,
 ) -> list[Checkpoint]:
-    """Return the newest checkpoints that one of these branches shows, and the current one, whose path is `path`, does not.
+    """Return the newest checkpoints visible on one of these branches, but not on the current branch, whose path is
+    `path`.
 
-    Without words, only the newest rows of the thread are looked at: most of them may be on the current branch.
+    Without words, only the newest rows of the thread are read, since most of them may be on the current branch.
     """
     if set(heads) == {thread.branch_id}:
         return []
@@ -69,7 +74,7 @@ def select_elsewhere(
 
 
 def select_moves(connection: sa.Connection, thread_id: str) -> list[Move]:
-    """Return the newest moves and summaries whose notes are there."""
+    """Return the newest moves and summaries with a stored note."""
     table = schema.operation.c
     are_moves = (table.kind.in_(_MOVES), table.undone_by.is_(None))
     moves = operation_rows.select_operations(connection, thread_id, *are_moves, limit=MAX_MOVES, abridged=True)
@@ -80,7 +85,7 @@ def select_moves(connection: sa.Connection, thread_id: str) -> list[Move]:
 
 
 def _select_heads_before(connection: sa.Connection, thread_id: str, versions: Sequence[int]) -> dict[int, Node]:
-    """Return the messages that a branch stood on before these operations, by their versions."""
+    """Return the branch heads before these operations, by version."""
     if not versions:
         return {}
     whole = operation_rows.select_operations(connection, thread_id, schema.operation.c.version.in_(versions))
@@ -90,7 +95,7 @@ def _select_heads_before(connection: sa.Connection, thread_id: str, versions: Se
 
 
 def find_head_before(operation: Operation) -> str | None:
-    """Return the message that a branch stood on before an operation."""
+    """Return the branch head before an operation."""
     heads = [str(change.before.get("head_id")) for change in operation.changes if change.table == "branch"]
     return heads[0] if heads else None
 
@@ -98,7 +103,7 @@ def find_head_before(operation: Operation) -> str | None:
 def find_shown_moves(
     moves: Sequence[Move], ends: Sequence[Node], parents: SegmentParents
 ) -> tuple[list[Move], dict[int, int]]:
-    """Return the moves on a path to one of the ends, or on one that a summary there replaced; and how far paths reach."""
+    """Return the moves on a path to an end, or on a path replaced by a summary there. Also return how far paths reach."""
     shown: list[Move] = []
     while True:
         replaced = [each.replaced for each in shown if each.replaced]
@@ -111,13 +116,17 @@ def find_shown_moves(
 
 @dataclass(frozen=True, slots=True)
 class RemovedEnd:
-    """The end of a path that a restore, or clearing, removed: its last message, and the messages that both paths share."""
+    """The end of a path removed by a restore or clear: its last message, and the number of messages shared with the
+    new path.
+
+    `is_newest` means Undo brings the messages back: the operation is the newest, ignoring the judge's.
+    """
 
     operation: Operation
     node: Node
     path: Path
     shared: int
-    is_newest: bool  # the operation is the newest one, without the judge's: Undo brings the messages back
+    is_newest: bool
 
     @property
     def count(self) -> int:
@@ -125,9 +134,9 @@ class RemovedEnd:
 
 
 def select_removed_end(connection: sa.Connection, thread: Thread, path: Path) -> RemovedEnd | None:
-    """Return the end that the thread's last restore removed, until a message follows it or it is undone.
+    """Return the end removed by the thread's last restore, until a message follows it or it is undone.
 
-    One view of the page asks twice: it is read once.
+    A view of the page asks twice, so it is read once.
     """
     known: dict[str, RemovedEnd | None] = connection.get_execution_options().get("ends", {})
     if thread.id not in known:
@@ -153,7 +162,7 @@ def _read_removed_end(connection: sa.Connection, thread: Thread, path: Path) -> 
 
 
 def select_left_behind(connection: sa.Connection, thread: Thread, path: Path, database: Database) -> LeftBehind | None:
-    """Return the removed end with the newest checkpoints on it."""
+    """Return the removed end with its newest checkpoints."""
     end = select_removed_end(connection, thread, path)
     if end is None:
         return None
@@ -171,7 +180,7 @@ def select_removed_messages(connection: sa.Connection, end: RemovedEnd, count: i
 
 
 def select_marks(connection: sa.Connection, thread: Thread, path: Path, first: int, last: int) -> list[CheckpointMark]:
-    """Return the checkpoints between two depths of a path: of each message the first MAX_MESSAGE_MARKS."""
+    """Return the checkpoints between two depths of a path, at most MAX_MESSAGE_MARKS for each message."""
     table = schema.checkpoint.c
     segments = [(segment, end) for segment, end in path.segments if end >= first]
     ranked = (

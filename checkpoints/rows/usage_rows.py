@@ -1,4 +1,4 @@
-"""Rows of the table `usage`: the tokens of a person on a day, by model; and the bytes that a person stores."""
+"""Rows of table `usage`: a person's tokens by day and model, and the bytes a person stores."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -18,19 +18,21 @@ from .file_rows import REFERENCES_FILE, load_insert, sum_bytes
 from .message_inserts import MessageContent
 from .thread_rows import LoadedThread
 
-DAY = 24 * 3600 * 1_000_000  # microseconds
+# A day in microseconds.
+DAY = 24 * 3600 * 1_000_000
 _usage, _thread, _segment, _message = schema.usage.c, schema.thread.c, schema.segment.c, schema.message.c
 _COUNTS = ("answers", "input", "cached", "output", "reasoning")
 _of_today = sa.select(sa.func.coalesce(sa.func.sum(_usage.input + _usage.output), 0)).where(
     _usage.owner == sa.bindparam("owner"), _usage.day == sa.bindparam("day")
 )
-_use_query = sa.select(_of_today.scalar_subquery(), run_rows.make_running_count())  # one statement: each send waits for it
+# A single statement, because each send waits for it.
+_use_query = sa.select(_of_today.scalar_subquery(), run_rows.make_running_count())
 _use_query_of_person = sa.select(_of_today.scalar_subquery(), run_rows.make_asked_count())
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """The tokens of an owner on a day, of one model."""
+    """An owner's tokens on a day, for a model."""
 
     owner: str
     day: int
@@ -40,10 +42,10 @@ class UsageRow:
 
 
 def add_answers(connection: sa.Connection, loaded: LoadedThread, now: int, contents: Iterable[MessageContent]) -> None:
-    """Count the answers among messages that a run writes now, for the person who asked.
+    """Count the answers a run writes now, for the person who asked.
 
-    A run that the server itself ends has one as well: a removed member is charged. Copies and imports keep their time, and
-    were used before.
+    This includes a run ended by the server, so a removed member is charged. Copies and imports keep their old time,
+    and were counted before.
     """
     for content in contents:
         if content.run_id is None or content.created_at != now or '"usage_metadata"' not in content.body:
@@ -56,7 +58,7 @@ def add_answers(connection: sa.Connection, loaded: LoadedThread, now: int, conte
 
 
 def add_call(connection: sa.Connection, owner: str, now: int, model: str, counted: Any, *, answers: int = 0) -> None:
-    """Count a call of a model for the owner who acts, or else for that of the conversation."""
+    """Count a call of a model for the acting owner, or else for the conversation's owner."""
     access = find_access(connection)
     counts = {"answers": answers, **asdict(count_tokens(counted))}
     row = {"owner": access.owner if access else owner, "day": now // DAY, "model": model, **counts}
@@ -65,7 +67,7 @@ def add_call(connection: sa.Connection, owner: str, now: int, model: str, counte
 
 @cache
 def _make_insert(dialect: str) -> sa.Insert:
-    """Make the statement that inserts counts, or adds them to those that are there: that takes longer than running it."""
+    """Build the upsert of counts once, because building takes longer than running it."""
     statement = load_insert(dialect)(schema.usage)
     sums = {name: _usage[name] + statement.excluded[name] for name in _COUNTS}
     insert: sa.Insert = statement.on_conflict_do_update(index_elements=["owner", "day", "model"], set_=sums)
@@ -73,14 +75,14 @@ def _make_insert(dialect: str) -> sa.Insert:
 
 
 def count_use(connection: sa.Connection, owner: str, now: int) -> tuple[int, int]:
-    """Return the tokens that an owner has used on the day of a time, and the number of their running runs."""
+    """Return an owner's used tokens on the day of `now`, and the number of their running runs."""
     query = _use_query_of_person if find_access(connection) else _use_query
     tokens, runs = connection.execute(query, {"owner": owner, "day": now // DAY}).one()
     return int(tokens), runs
 
 
 def select_usage(connection: sa.Connection, since_day: int, owner: str | None = None) -> Sequence[UsageRow]:
-    """Return the usage from a day on, of an owner or of all."""
+    """Return the usage since a day, of an owner or of all."""
     query = sa.select(schema.usage).where(_usage.day >= since_day).order_by(_usage.owner, _usage.day, _usage.model)
     rows = connection.execute(query if owner is None else query.where(_usage.owner == owner))
     return [
@@ -90,12 +92,13 @@ def select_usage(connection: sa.Connection, since_day: int, owner: str | None = 
 
 
 def measure_storage(connection: sa.Connection, owner: str | None = None) -> dict[str, int]:
-    """Return the bytes of the messages and attached files of an owner, or of each; of deleted conversations, too."""
+    """Return the bytes of messages and attached files, including deleted conversations, of an owner or by owner."""
     joined = schema.thread.join(schema.segment, _segment.thread_id == _thread.id)
     joined = joined.join(schema.message, _message.segment == _segment.id)
     is_wanted = sa.true() if owner is None else _thread.owner == owner
     size = sa.func.octet_length(_message.body)
-    if connection.dialect.name == "sqlite":  # older ones have no octet_length
+    # Older SQLite versions lack octet_length.
+    if connection.dialect.name == "sqlite":
         size = sa.func.length(sa.cast(_message.body, sa.LargeBinary))
     sizes = sa.select(_thread.owner, sa.func.sum(size)).select_from(joined).where(is_wanted).group_by(_thread.owner)
     found = {name: int(bytes_) for name, bytes_ in connection.execute(sizes)}
@@ -107,7 +110,7 @@ def measure_storage(connection: sa.Connection, owner: str | None = None) -> dict
 
 
 def count_threads(connection: sa.Connection, owner: str | None = None) -> dict[str, int]:
-    """Return the number of the listed conversations of an owner, or of each."""
+    """Count listed conversations, of an owner or by owner."""
     query = sa.select(_thread.owner, sa.func.count()).where(_thread.deleted_at.is_(None)).group_by(_thread.owner)
     rows = connection.execute(query if owner is None else query.where(_thread.owner == owner))
     return {row[0]: row[1] for row in rows}

@@ -1,4 +1,4 @@
-"""Values of channels: a log that only grows, read with a check against the hashes."""
+"""Channel values: an append-only log, checked against hashes when read."""
 
 import hashlib
 from collections.abc import Collection, Sequence
@@ -38,11 +38,12 @@ def hash_value(kind: str, data: bytes) -> bytes:
 
 
 def insert_many_values(connection: sa.Connection, values: Sequence[Value], thread_id: str) -> list[int]:
-    """Write values of a conversation in few statements, and return their ascending numbers."""
+    """Insert a conversation's values in few statements, and return their ascending numbers."""
     if not values:
         return []
     rows = [{"type": each.type, "bytes": each.data, "hash": each.hash} for each in values]
-    numbers = reserve_numbers(connection, schema.channel_value, len(rows))  # reading them back takes five times as long
+    # Reading the numbers back takes five times as long.
+    numbers = reserve_numbers(connection, schema.channel_value, len(rows))
     numbered = [{"number": number, **row} for number, row in zip(numbers, rows, strict=True)]
     with open_values(connection, thread_id):
         insert_rows(connection, schema.channel_value, numbered)
@@ -50,7 +51,7 @@ def insert_many_values(connection: sa.Connection, values: Sequence[Value], threa
 
 
 def insert_values(connection: sa.Connection, values: Collection[Value], thread_id: str) -> list[int]:
-    """Write values of a conversation, and return their ascending numbers."""
+    """Insert a conversation's values singly, and return their ascending numbers."""
     if not values:
         return []
     rows = ({"type": each.type, "bytes": each.data, "hash": each.hash} for each in values)
@@ -64,17 +65,16 @@ def delete_values(connection: sa.Connection, numbers: Collection[int], thread_id
 
 
 def select_hashes(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> dict[bytes, int]:
-    """Return the numbers of these values by their hashes."""
     return {row.hash: row.number for row in _select_rows(connection, (_value.hash, _value.number), numbers, thread_id)}
 
 
 def sum_sizes(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> int:
-    """Return the bytes of values together."""
+    """Return the total bytes of values."""
     return sum(size for (size,) in _select_rows(connection, (sa.func.length(_value.bytes),), numbers, thread_id))
 
 
 def select_values(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> dict[int, tuple[str, bytes]]:
-    """Return the types and bytes of values, without missing ones. Raises `DamagedStateError`."""
+    """Return the types and bytes of values by number, without missing values. Raises `DamagedStateError`."""
     columns = (_value.number, _value.type, _value.bytes, _value.hash)
     found = {}
     for row in _select_rows(connection, columns, numbers, thread_id):
@@ -85,7 +85,7 @@ def select_values(connection: sa.Connection, numbers: Collection[int], thread_id
 
 
 def select_value(connection: sa.Connection, number: int, thread_id: str) -> tuple[str, bytes] | None:
-    """Return the type and the bytes of a value. The statement is built once: each turn runs it."""
+    """Return a value's type and bytes. The statement is built once, because each turn runs it."""
     with open_values(connection, thread_id):
         row = connection.execute(_one_query, {"of_number": number}).one_or_none()
     return (row.type, row.bytes) if row else None

@@ -1,6 +1,6 @@
-"""The processes that serve a PostgreSQL, and the runs that nobody drives any more.
+"""The processes serving a PostgreSQL database, and the runs without a live process.
 
-All times are those of the database's clock. Each process beats every second; its session holds a lock while it lives.
+All times are from the database's clock. Each process sends a heartbeat every second, and its session holds a lock.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,14 @@ from ..storage import schema
 from ..storage.postgresql import WORKER_KEY
 from ..values.run import RunState
 
-STALE_SECONDS = 8  # without a heartbeat: the process is dead, or frozen
-DEAD_SECONDS = 3  # without a heartbeat, when its session is gone as well
+# Without a heartbeat for so long, the process is dead or frozen.
+STALE_SECONDS = 8
+# Without a heartbeat for so long, and without its session, the process is dead.
+DEAD_SECONDS = 3
 _worker, _run = schema.worker.c, schema.run.c
 _now = sa.literal_column("(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint", sa.BigInteger)
 _lock = sa.table("pg_locks", *map(sa.column, ("locktype", "database", "classid", "objid", "objsubid", "granted"))).c
-# Other databases of the server have locks of the same numbers.
+# Other databases of the server may use the same lock numbers.
 _database = sa.literal_column("(SELECT oid FROM pg_database WHERE datname = current_database())", sa.BigInteger)
 _is_worker_lock = (sa.cast(_lock.classid, sa.BigInteger) == WORKER_KEY, sa.cast(_lock.objid, sa.BigInteger) == _worker.id)
 _has_session = sa.exists().where(
@@ -27,10 +29,11 @@ _is_alive = sa.and_(
     _worker.heartbeat > _now - STALE_SECONDS * 1_000_000,
     sa.or_(_worker.heartbeat > _now - DEAD_SECONDS * 1_000_000, _has_session),
 )
-# A literal: a partial index serves no bound parameter.
+# A partial index needs a literal: it serves no bound parameter.
 _is_running = _run.state == sa.literal_column(f"'{RunState.RUNNING}'")
 is_free = ~sa.exists().where(_worker.id == _run.worker, _is_alive)
-_waits = sa.and_(_run.worker.is_(None), _run.job.is_not(None), sa.not_(_run.stop_wanted))  # for a worker
+# The run waits for a worker.
+_waits = sa.and_(_run.worker.is_(None), _run.job.is_not(None), sa.not_(_run.stop_wanted))
 _insert_worker = sa.insert(schema.worker).values(heartbeat=_now).returning(_worker.id)
 _beat = sa.update(schema.worker).where(_worker.id == sa.bindparam("beating")).values(heartbeat=_now)
 _driven_query = (
@@ -61,14 +64,14 @@ class DrivenRun:
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether it waits for a worker."""
+        """Return whether the run waits for a worker."""
         return self.worker is None and self.has_job and not self.stop_wanted
 
 
 def is_orphan(worker_id: int, *, only_own: bool) -> sa.ColumnElement[bool]:
-    """Return the condition of a running run that this worker may end: it is its own, or that of none that lives.
+    """Return the condition for running runs this worker may end: its own, or those without a live worker.
 
-    A run that waits for a worker is none.
+    A run waiting for a worker is no orphan.
     """
     is_own = _run.worker == worker_id
     return is_own if only_own else sa.or_(is_own, sa.and_(is_free, sa.not_(_waits)))
@@ -79,24 +82,23 @@ def insert_worker(connection: sa.Connection, name: str) -> int:
 
 
 def beat(connection: sa.Connection, worker_id: int) -> Sequence[DrivenRun]:
-    """Note that a worker lives. Return the running runs that are its own, or those of none that lives."""
-    if not connection.execute(_beat, {"beating": worker_id}).rowcount:  # it was frozen for an hour
+    """Record a worker's heartbeat. Return its own running runs, and those without a live worker."""
+    # The worker was frozen for an hour, and its row deleted.
+    if not connection.execute(_beat, {"beating": worker_id}).rowcount:
         connection.execute(_insert_worker.values(id=worker_id), {"name": ""})
     return [DrivenRun(*row) for row in connection.execute(_runs_query, {"beating": worker_id})]
 
 
 def count_other_workers(connection: sa.Connection, worker_id: int) -> int:
-    """Return the number of other live processes."""
     return int(connection.execute(_others_query, {"beating": worker_id}).scalar_one())
 
 
 def count_waiting(connection: sa.Connection) -> int:
-    """Return the number of runs that wait for a worker."""
     return int(connection.scalar(sa.select(sa.func.count()).select_from(schema.run).where(_is_running, _waits)) or 0)
 
 
 def select_free(connection: sa.Connection, limit: int) -> Sequence[DrivenRun]:
-    """Return running runs of no live worker, those that wait for one included, the oldest first."""
+    """Return running runs without a live worker, oldest first, including those waiting for a worker."""
     return [DrivenRun(*row) for row in connection.execute(_free_query.limit(limit))]
 
 
@@ -105,5 +107,5 @@ def delete_worker(connection: sa.Connection, worker_id: int) -> None:
 
 
 def delete_dead_workers(connection: sa.Connection) -> None:
-    """Forget the workers that have not lived for an hour."""
+    """Delete workers without a heartbeat for an hour."""
     connection.execute(sa.delete(schema.worker).where(_worker.heartbeat < _now - 3_600_000_000))

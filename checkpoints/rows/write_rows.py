@@ -1,4 +1,4 @@
-"""The writes of the tasks of a graph's step, until the state after the step holds it."""
+"""The writes of tasks in a graph's step, stored until the next state holds them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,8 @@ _delete_special = sa.delete(schema.state_write).where(
 )
 _special = schema.state_write.alias("special")
 _COPIED_AT_ONCE = 200
-_RESUME_POSITION, _INTERRUPT_POSITION = -4, -3  # as LangGraph numbers its special channels
+# LangGraph's numbers of its special channels.
+_RESUME_POSITION, _INTERRUPT_POSITION = -4, -3
 _is_interrupted = sa.exists().where(
     _special.c.thread_id == sa.bindparam("of_thread"),
     _special.c.namespace == sa.bindparam("of_namespace"),
@@ -63,7 +64,7 @@ _delete_applied = (
 
 @dataclass(frozen=True, slots=True)
 class StateKey:
-    """The names that LangGraph gives a state."""
+    """LangGraph's names for a state."""
 
     thread_id: str
     namespace: str
@@ -76,7 +77,7 @@ class StateKey:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One value that a task wrote to a channel. A negative position is a special channel's, such as an interrupt's."""
+    """A value written by a task to a channel. Special channels, such as an interrupt's, have negative positions."""
 
     task_path: str
     task_id: str
@@ -84,21 +85,22 @@ class Write:
     channel: str
     type: str
     data: bytes
-    resumed: bool = False  # by a run that began at the state
+    # By a run that began at the state.
+    resumed: bool = False
 
     @property
     def place(self) -> tuple[str, str, int]:
-        """Where LangGraph has the write among those of its step."""
+        """The sort key by which LangGraph orders the writes of a step."""
         return self.task_path, self.task_id, self.position
 
 
 def insert_writes(
     connection: sa.Connection, key: StateKey, task_id: str, writes: Sequence[Write], *, is_resumed: bool
 ) -> None:
-    """Store the writes of a task. Of ordinary channels the first write of a position counts, of special ones the last.
+    """Store a task's writes. In ordinary channels the first write of a position counts, in special channels the last.
 
-    `is_resumed` says that the run began at this state: the step had been interrupted before. The interrupt stays beside a
-    later one, for an undo.
+    `is_resumed` means the run began at this state, whose step had been interrupted. The interrupt stays beside a later
+    interrupt, for an undo.
     """
     rows_of_step = connection.execute(_stored_query, key.parameters).all()
     stored = {(row.position, row.resumed) for row in rows_of_step if row.task_id == task_id}
@@ -114,7 +116,7 @@ def insert_writes(
 
 
 def insert_many_writes(connection: sa.Connection, writes: Sequence[tuple[StateKey, Write]]) -> None:
-    """Store writes of states that have no others at these places."""
+    """Store writes at places that are still free."""
     rows = [
         {
             "thread_id": key.thread_id,
@@ -137,9 +139,9 @@ def insert_many_writes(connection: sa.Connection, writes: Sequence[tuple[StateKe
 def select_writes(
     connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
 ) -> dict[str, list[Write]]:
-    """Return the writes of states, by LangGraph's ids and in the order in which LangGraph applies them.
+    """Return the writes of states, by LangGraph's state id and in the order LangGraph applies them.
 
-    The writes of a run that went on from the state replace the earlier ones.
+    Writes of a run that continued from the state replace earlier writes.
     """
     found: dict[str, dict[tuple[str, str, int], Write]] = {}
     for row in sorted(_select_rows(connection, thread_id, namespace, checkpoint_ids), key=lambda row: bool(row.resumed)):
@@ -149,7 +151,7 @@ def select_writes(
 
 
 def select_first_writes(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> list[Write]:
-    """Return the writes of a state from before any run went on from it."""
+    """Return a state's writes from before any run continued from it."""
     rows = _select_rows(connection, thread_id, namespace, [checkpoint_id])
     return sorted((_parse_write(row) for row in rows if not row.resumed), key=lambda each: each.place)
 
@@ -161,7 +163,8 @@ def _parse_write(row: Any) -> Write:
 def _select_rows(
     connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
 ) -> Iterable[sa.Row[Any]]:
-    if len(checkpoint_ids) == 1:  # of a run that begins: the statement is not built anew
+    # A run begins. This statement is already built.
+    if len(checkpoint_ids) == 1:
         key = StateKey(thread_id, namespace, *checkpoint_ids)
         return connection.execute(_of_state_query, key.parameters)
     query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
@@ -169,7 +172,7 @@ def _select_rows(
 
 
 def select_asking_states(connection: sa.Connection, thread_id: str) -> set[int]:
-    """Return the graph's own states whose tasks have asked a person."""
+    """Return the graph's own states with tasks that have asked a person."""
     state = schema.state.c
     is_of_write = (state.namespace == "", state.checkpoint_id == _write.checkpoint_id, state.thread_id == _write.thread_id)
     asked = (_write.thread_id == thread_id, _write.namespace == "", _write.position == _INTERRUPT_POSITION)
@@ -178,7 +181,7 @@ def select_asking_states(connection: sa.Connection, thread_id: str) -> set[int]:
 
 
 def has_open_task(thread_id: sa.ColumnElement[str], number: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
-    """Return the condition that a task of the graph's own state has asked a person, and has no result."""
+    """Return the condition for a task of the graph's own state that has asked a person and has no result."""
     state, result = schema.state.c, schema.state_write.alias().c
     is_of_state = (state.thread_id == thread_id, state.number == number, state.namespace == "")
     is_asked = (_write.thread_id == thread_id, _write.namespace == "", _write.checkpoint_id == state.checkpoint_id)
@@ -189,7 +192,7 @@ def has_open_task(thread_id: sa.ColumnElement[str], number: sa.ColumnElement[int
 
 
 def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, states: Collection[tuple[str, str]]) -> None:
-    """Copy the writes of states of a conversation, named by namespace and LangGraph's id, as those of another one."""
+    """Copy the writes of a conversation's states, given by namespace and LangGraph's id, to another conversation."""
     columns = {column.name: column for column in schema.state_write.c}
     query = sa.select(*(columns | {"thread_id": sa.literal(thread_id)}).values()).where(_write.thread_id == source_id)
     of_states = sa.tuple_(_write.namespace, _write.checkpoint_id)
@@ -202,10 +205,10 @@ def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, state
 def take_applied_writes(
     connection: sa.Connection, key: StateKey, whole_channels: Collection[str], *, is_same_run: bool
 ) -> list[Write]:
-    """Delete and return the writes that the state after this one holds: to its `whole_channels`, and to LangGraph's own.
+    """Delete and return the writes held by the next state: to its `whole_channels`, and to LangGraph's own channels.
 
-    Writes from before an interrupt stay, and after a step that another run has begun: the conversation may come back
-    to it, and wait for the same answer again.
+    Writes from before an interrupt stay, and so do writes to a step begun by another run. The conversation may return
+    to it and wait for the same answer again.
     """
     values = {**key.parameters, "whole_channels": list(whole_channels), "is_same_run": is_same_run}
     return [_parse_write(row) for row in connection.execute(_delete_applied, values)]
