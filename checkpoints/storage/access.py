@@ -1,4 +1,4 @@
-"""The owner who acts on a connection, and the queries exempt from naming them: see ownership.py and row_security.py."""
+"""The acting owner of a connection, and queries exempt from naming an owner: see ownership.py and row_security.py."""
 
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -7,39 +7,43 @@ import sqlalchemy as sa
 
 from ..values.model import ThreadRole
 
-ACCESS: Final = "access"  # the option of a connection: an `Access`, or None for everybody
-UNCHECKED: Final = "names_no_owner"  # of a query
+# A connection option: an `Access`, or None for everybody.
+ACCESS: Final = "access"
+# A query option.
+UNCHECKED: Final = "names_no_owner"
 Q = TypeVar("Q", bound=sa.Executable)
 
 
 @dataclass(slots=True)
 class Access:
-    """An owner, their roles in the conversations that a connection has named, and whether any has named a thing.
+    """An owner, their roles in the conversations named so far, and whether any statement has named an owner or
+    conversation.
 
-    `is_held`: the owner is not erased before the transaction ends.
+    `roles` and `owners` are keyed by conversation id. `has_account` means people have accounts here: see person_locks.
+    `is_held` means the owner is not erased before the transaction ends.
     """
 
     owner: str
-    roles: dict[str, ThreadRole] = field(default_factory=dict)  # by the id of the conversation
-    owners: dict[str, str] = field(default_factory=dict)  # of those conversations
+    roles: dict[str, ThreadRole] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
     is_open: bool = False
-    has_account: bool = False  # people have accounts here: see person_locks
+    has_account: bool = False
     is_held: bool = False
 
 
 def find_access(connection: sa.Connection) -> Access | None:
-    """Return the access of a connection; None for everybody's."""
+    """Return a connection's access, or None if it acts for everybody."""
     found: Access | None = connection.get_execution_options().get(ACCESS)
     return found
 
 
 def forget_member_role(connection: sa.Connection, thread_id: str) -> None:
-    """Let the next statement about a conversation of somebody else look up the role again."""
+    """Make the next statement about another owner's conversation look up the role again."""
     access = find_access(connection)
     if access is not None and access.roles.get(thread_id) is not ThreadRole.OWNER:
         access.roles.pop(thread_id, None)
 
 
 def exempt_query(query: Q) -> Q:
-    """Exempt a query that names no owner: its rows tell nothing of anybody, or its caller checks them."""
+    """Exempt a query that names no owner. Its rows reveal nothing about anyone, or its caller checks them."""
     return query.execution_options(**{UNCHECKED: True})

@@ -1,7 +1,6 @@
-"""A database that is opened beside its server, for a small change that touches no conversation.
+"""Open a database beside its running server, for a small change that touches no conversation.
 
-The server holds the file's lock, and knows the acknowledged version of each conversation. Nothing that it keeps in memory
-may change.
+The server holds the file's lock and knows each conversation's acknowledged version. Its cached data must not change.
 """
 
 import os
@@ -12,7 +11,7 @@ from .database import MAX_LOCK_WAIT_SECONDS, SQLITE_PREFIX, Database
 
 
 def open_beside(url: str) -> Database:
-    """Open a database that is there and has the newest schema. Raises `StoreUnavailableError`."""
+    """Open an existing database with the newest schema. Raises `StoreUnavailableError`."""
     Database.open_read_only(url).close()
     if not url.startswith(SQLITE_PREFIX):
         return Database(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS))

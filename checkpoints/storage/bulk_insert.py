@@ -1,5 +1,5 @@
-"""Inserting many rows of a table. PostgreSQL gets them as JSON in one value of one statement, because its driver sends each
-row of many as a statement of its own, which takes five times as long."""
+"""Insert many rows of a table. PostgreSQL gets them as JSON in a single value, because its driver would send each row
+as a separate statement, which takes five times as long."""
 
 import re
 from collections.abc import Sequence
@@ -12,11 +12,12 @@ from ..values.model import Json
 from .column_types import CheckpointId
 
 _MAX_PORTION_ROWS = 1_000
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*+\\u0000")  # PostgreSQL's functions refuse it in JSON
+# PostgreSQL's functions refuse NUL in JSON.
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*+\\u0000")
 
 
 def insert_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[Json]) -> None:
-    """Insert rows, each with the same columns."""
+    """Insert rows with identical columns."""
     for start in range(0, len(rows), _MAX_PORTION_ROWS):
         _insert_portion(connection, table, rows[start : start + _MAX_PORTION_ROWS])
 
@@ -27,7 +28,7 @@ def _insert_portion(connection: sa.Connection, table: sa.Table, rows: Sequence[J
         return
     common = {name: value for name, value in rows[0].items() if all(row[name] == value for row in rows)}
     own = [name for name in rows[0] if name not in common]
-    # One call for all rows would keep all other threads waiting: they may be megabytes.
+    # A single call for all rows, which may be megabytes, would block all other threads.
     text = f"[{b','.join(map(to_json, _list_json_rows(table, own, rows))).decode()}]"
     if _has_nul(text):
         connection.execute(_make_insert(table), rows)
@@ -37,18 +38,19 @@ def _insert_portion(connection: sa.Connection, table: sa.Table, rows: Sequence[J
 
 
 def _list_json_rows(table: sa.Table, names: Sequence[str], rows: Sequence[Json]) -> list[Json]:
-    """List these columns of rows as JSON."""
     listed = [{name: row[name] for name in names} for row in rows]
     for name in names:
         if isinstance(kind := table.c[name].type, CheckpointId | sa.LargeBinary):
             for row in listed:
                 raw = kind.process_bind_param(row[name], None) if isinstance(kind, CheckpointId) else row[name]
-                row[name] = None if raw is None else f"\\x{raw.hex()}"  # as PostgreSQL reads bytes in a text
+                # PostgreSQL reads bytes in a text in this form.
+                row[name] = None if raw is None else f"\\x{raw.hex()}"
     return listed
 
 
 def _has_nul(text: str) -> bool:
-    return "\\u0000" in text and _NUL.search(text) is not None  # the expression is slow on texts with many backslashes
+    # The expression is slow on texts with many backslashes.
+    return "\\u0000" in text and _NUL.search(text) is not None
 
 
 @cache
@@ -58,7 +60,7 @@ def _make_insert(table: sa.Table) -> sa.Insert:
 
 @cache
 def _make_statement(table: sa.Table, own: tuple[str, ...], common: tuple[str, ...]) -> sa.Insert:
-    """Make the statement for rows as JSON, which has their `own` columns; the `common` ones have one value for all rows."""
+    """Make the statement for JSON rows with their `own` columns. The `common` columns have the same value in all rows."""
     columns = [sa.column(name, table.c[name].type) for name in own]
     rows = sa.cast(sa.bindparam("listed_rows", type_=sa.Text), sa.JSON)
     listed = sa.func.json_to_recordset(rows).table_valued(*columns).render_derived(with_types=True)

@@ -1,4 +1,4 @@
-"""Types of columns that SQLAlchemy does not have."""
+"""Column types missing in SQLAlchemy."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ class SearchVector(sa.types.UserDefinedType[str]):
 
 
 class CheckpointId(sa.types.TypeDecorator[str]):
-    """LangGraph's id of a state. Bytes ascend in the same order on every database."""
+    """LangGraph's state id, as bytes with the same order on every database."""
 
     impl = sa.LargeBinary
     cache_ok = True
@@ -34,7 +34,7 @@ class CheckpointId(sa.types.TypeDecorator[str]):
 
 
 class MessageHash(sa.types.TypeDecorator[str]):
-    """The hash of a message: text, for which SQLite stores the bytes that it names. A damaged one may be any text."""
+    """A message's hash as text. SQLite stores its bytes. A damaged hash may be any text."""
 
     impl = sa.Text
     cache_ok = True

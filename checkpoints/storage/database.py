@@ -1,4 +1,4 @@
-"""A database: its connections, its transactions, and its outages. sqlite.py and postgresql.py contain their parts."""
+"""A database: its connections, transactions and outages. sqlite.py and postgresql.py contain the specific parts."""
 
 import errno
 import logging
@@ -25,7 +25,8 @@ from .statement_limits import limit_seconds, watch_statements
 from .write_queue import WriteQueue
 
 SQLITE_PREFIX = "sqlite:///"
-MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page reports an outage within 6
+# For a lock or a connection. The page reports an outage within 6 seconds.
+MAX_LOCK_WAIT_SECONDS = 4
 _TRIES = 4
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,25 +34,28 @@ _log = logging.getLogger(__name__)
 
 
 class Database(OwnedDatabase):
-    """An engine together with its locked file. Close it to release the file to another process."""
+    """An engine with its locked file. Close it to release the file to another process."""
 
     def __init__(self, engine: sa.Engine, file: SqliteFile | None = None) -> None:
         self.engine = engine
-        self.marked_versions: Mapping[str, int] = {}  # of threads, which the database must have: see high_water_mark
+        # The versions the database must have, by thread: see high_water_mark.
+        self.marked_versions: Mapping[str, int] = {}
         self._file = file
         self._exclusive: AbstractContextManager[Any] = nullcontext()
         if isinstance(engine.pool, StaticPool):
-            # In memory, all threads share one connection: without the lock, one thread would end another's transaction.
+            # In memory, all threads share a connection. Without the lock, a thread would end another's transaction.
             self._exclusive = threading.RLock()
-            # What it holds ends with the object, so nobody has to close it.
+            # The engine is disposed of with the object, so nobody has to close it.
             weakref.finalize(self, engine.dispose)
         self.write_queue = WriteQueue(MAX_LOCK_WAIT_SECONDS)
         self._view = threading.local()
         self._claims: list[postgresql.Claim] = []
-        self.worker_id: int | None = None  # of this process, where several serve the database: see checkpoints.workers
+        # This process, if several serve the database: see checkpoints.workers.
+        self.worker_id: int | None = None
         self._count_lock = threading.Lock()
-        self._open_writes = 0  # transactions of this process
-        self._failures: dict[str, str] = {}  # "read" and "write", while they fail: the last error text
+        self._open_writes = 0
+        # The last error texts of "read" and "write", while they fail.
+        self._failures: dict[str, str] = {}
         watch_statements(engine)
         self._read_engine = engine.execution_options(**postgresql.READ_OPTIONS) if self.kind == "postgresql" else engine
 
@@ -62,7 +66,7 @@ class Database(OwnedDatabase):
 
     @property
     def outage(self) -> str:
-        """The error text of the last write or read, if it failed; otherwise empty."""
+        """The error text of the last read or write if it failed, otherwise empty."""
         return next(iter(tuple(self._failures.values())), "")
 
     @classmethod
@@ -76,21 +80,22 @@ class Database(OwnedDatabase):
 
     @classmethod
     def open_file(cls, path: Path) -> "Database":
-        """Open the SQLite file at `path`, made or migrated as needed.
-
-        Raises `StoreInUseError` when another process has it open, `StoreUnavailableError` when it cannot be used.
-        """
+        """Open the SQLite file at `path`, created or migrated as needed. Raises `StoreInUseError` if another process
+        has it open, and `StoreUnavailableError` if it cannot be used."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # an existing folder keeps its mode
-            if not sqlite.can_write_in(path.parent):  # the file alone is not enough: SQLite writes beside it
+            # An existing folder keeps its mode.
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # SQLite also writes files beside the database.
+            if not sqlite.can_write_in(path.parent):
                 raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-            path = Path(os.path.realpath(path))  # SQLite's log is beside the file that a symbolic link names
+            # SQLite's log is beside the target of a symbolic link.
+            path = Path(os.path.realpath(path))
             file = SqliteFile(path)
         except OSError as error:
             raise StoreUnavailableError(
                 sentence("The data folder {parent} cannot be used: {strerror}.", parent=path.parent, strerror=error.strerror)
             ) from error
-        # A connection makes no file: where it was deleted, a new one would be empty.
+        # Connections never create the file: after a deletion, a new file would be empty.
         database = cls(sqlite.create_engine(sqlite.make_address(path, mode="rw"), MAX_LOCK_WAIT_SECONDS), file)
         sa.event.listen(database.engine, "do_connect", lambda *_: file.check_identity())
         with database._close_if_refused(), translate_errors():
@@ -102,10 +107,8 @@ class Database(OwnedDatabase):
 
     @classmethod
     def open_url(cls, url: str) -> "Database":
-        """Open the database at `sqlite:///…` or `postgresql+psycopg://…`, made or migrated as needed.
-
-        Raises as `open_file` does. Several processes can open a PostgreSQL database; a server also calls `share`.
-        """
+        """Open the database at `sqlite:///…` or `postgresql+psycopg://…`, created or migrated as needed. Raises like
+        `open_file`. Several processes can open a PostgreSQL database; a server also calls `share`."""
         if url.startswith(SQLITE_PREFIX):
             return cls.open_file(Path(url.removeprefix(SQLITE_PREFIX)))
         database = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS))
@@ -115,19 +118,19 @@ class Database(OwnedDatabase):
         return database
 
     def claim(self) -> None:
-        """Keep other processes out. Opening a SQLite file does already. Raises `StoreInUseError`."""
+        """Keep other processes out, as opening a SQLite file already does. Raises `StoreInUseError`."""
         if self.kind == "postgresql":
             self._hold_claim(postgresql.Claim(self.engine))
 
     def share(self) -> postgresql.Claim:
-        """Serve this database, of PostgreSQL, beside other processes of the same version. Raises `StoreInUseError`."""
+        """Serve this PostgreSQL database beside other processes of the same version. Raises `StoreInUseError`."""
         return self._hold_claim(postgresql.Claim(self.engine, is_shared=True))
 
     def _hold_claim(self, claim: postgresql.Claim) -> postgresql.Claim:
         self._claims.append(claim)
 
         def hold_again(connection: Any, _record: object) -> None:
-            # A restart of the database ends the claim and every connection: each new connection checks the claim.
+            # A restart of the database ends the claim and every connection, so each new connection checks the claim.
             try:
                 claim.hold()
             except BaseException:
@@ -141,10 +144,8 @@ class Database(OwnedDatabase):
 
     @classmethod
     def open_read_only(cls, url: str) -> "Database":
-        """Open the database at `url` for reading, without its lock and beside the process that has it open.
-
-        It is never migrated. Raises `StoreUnavailableError` when it is missing or has another schema.
-        """
+        """Open the database at `url` for reading, without its lock, beside the process that has it open. It is never
+        migrated. Raises `StoreUnavailableError` if it is missing or has another schema."""
         path = Path(url.removeprefix(SQLITE_PREFIX))
         if not url.startswith(SQLITE_PREFIX):
             database, name = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS)), "The database"
@@ -178,7 +179,7 @@ class Database(OwnedDatabase):
             raise
 
     def _find_lost_changes(self, file: SqliteFile) -> None:
-        """Log the changes that an earlier process acknowledged and the file does not have, and keep them in the mark."""
+        """Log acknowledged changes of an earlier process that the file has lost, and keep them in the mark."""
         with self.begin_read() as connection:
             lost = high_water_mark.find_lost_versions(connection, file.mark.read())
         file.mark.keep_lost_versions(lost)
@@ -195,10 +196,8 @@ class Database(OwnedDatabase):
 
     @contextmanager
     def begin_read(self, *, seconds: float | None = None) -> Iterator[sa.Connection]:
-        """Open one snapshot for reading. Nested reads of the same thread share it.
-
-        With `seconds`, no statement runs later than that after the beginning. Raises `TakesTooLongError`.
-        """
+        """Open a snapshot for reading. Nested reads of the same thread share it. With `seconds`, all statements end
+        within this time. Raises `TakesTooLongError`."""
         if (outer := getattr(self._view, "connection", None)) is not None:
             self.check_enclosing(outer)
             yield outer
@@ -216,19 +215,18 @@ class Database(OwnedDatabase):
 
     @contextmanager
     def begin_write(self, lock_key: str = "") -> Iterator[sa.Connection]:
-        """Open a transaction for writing: at the end of the block all of it is on disk, or nothing.
-
-        SQLite allows one at a time: see `WriteQueue`. On PostgreSQL, reading the row of the thread locks it
-        (`thread_rows.load_thread`). `lock_key` is locked from the beginning: it protects rows that are searched for first or
-        do not exist yet.
-        """
+        """Open a transaction for writing. At the end of the block all of it is on disk, or nothing. SQLite allows a
+        single writer: see `WriteQueue`. On PostgreSQL, `thread_rows.load_thread` locks the thread's row. `lock_key` is
+        locked from the beginning, to protect rows that are looked up first or do not exist yet."""
         require_writer()
-        versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
+        # The versions of the threads changed by the block: see thread_rows.note_version.
+        versions = dict[str, int]()
         access = self.open_access()
         with self._take_turn(), self.track_failures("write"), self._connect_to_write() as connection:
             connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions, **access)
             with ExitStack() as ended, connection.begin():
-                ended.enter_context(self._count_write())  # until the commit has ended
+                # The write counts until its commit has ended.
+                ended.enter_context(self._count_write())
                 if lock_key and self.kind == "postgresql":
                     connection.execute(postgresql.ADVISORY_LOCK, {"key": lock_key})
                 yield connection
@@ -236,7 +234,7 @@ class Database(OwnedDatabase):
                 self._file.acknowledge(versions)
 
     def _take_turn(self) -> AbstractContextManager[Any]:
-        """Return a context that keeps this process's other threads from writing, where the database is not fair."""
+        """Return a context for turns among this process's writing threads, where the database itself is not fair."""
         is_file = self.kind == "sqlite" and isinstance(self._exclusive, nullcontext)
         return self.write_queue.take_turn() if is_file else self._exclusive
 
@@ -257,7 +255,8 @@ class Database(OwnedDatabase):
 
     @act_for(EVERYBODY)
     def check_health(self) -> None:
-        """Raise `StoreUnavailableError` if the database cannot be used. After a failed write only another write can tell."""
+        """Raise `StoreUnavailableError` if the database cannot be used. After a failed write, only another write can
+        tell."""
         if "write" in self._failures:
             with self.begin_write() as connection:
                 connection.execute(sa.text("UPDATE alembic_version SET version_num = version_num"))
@@ -269,25 +268,27 @@ class Database(OwnedDatabase):
 
     @contextmanager
     def track_failures(self, verb: str) -> Iterator[None]:
-        """Record whether reading and writing work, and log the first failure of each."""
+        """Record whether reading and writing work. Log the first failure of each."""
         try:
             with translate_errors():
                 yield
         except StoreUnavailableError as error:
             if str(error) == LOCKED and self._open_writes:
-                raise StoreBusyError from error  # one of our own is at work: the database does not fail
+                # Another write of this process holds the lock, so the database itself works.
+                raise StoreBusyError from error
             if verb not in self._failures:
                 _log.warning("the database fails to %s: %s", verb, read_driver_sentence(error))
             self._failures[verb] = str(error)
             if self._failures[verb] == READ_ONLY_TEXT and self._file is not None:
-                self.engine.dispose()  # a connection that was opened on a read-only file stays read-only
+                # A connection opened on a read-only file stays read-only.
+                self.engine.dispose()
             raise
         if self._failures.pop(verb, None):
             _log.warning("the database can %s again", verb)
 
 
 def retry_contended(change: Callable[P, T]) -> Callable[P, T]:
-    """Retry a change that the database gave up in favour of another. Nothing of it was written."""
+    """Retry a change the database gave up for another. Nothing of it was written."""
 
     @wraps(change)
     def run_with_retries(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""Errors of the database drivers, as errors of this package."""
+"""Translate database driver errors into errors of this package."""
 
 import logging
 import sqlite3
@@ -16,9 +16,11 @@ LOCKED = sentence("The database is locked by another program.")
 SILENT_TEXT = sentence("The database server does not answer.")
 _NO_RIGHT = sentence("The role in DATABASE_URL has no right to do that: it should own the database and its tables.")
 _DISK_FULL = sentence("The disk is full: nothing can be saved.")
-_GONE = ("08", "57P", "25P03")  # the connection broke, the server is stopping or starting, or this process was frozen
+# The connection broke, the server is stopping or starting, or this process was frozen.
+_GONE = ("08", "57P", "25P03")
 _MISTAKES = ("42", "22", "54")
-_CONTENDED = ("40P01", "40001")  # a deadlock that the server resolved, and changes that cannot be put in an order
+# The server resolved a deadlock, or could not serialize the changes.
+_CONTENDED = ("40P01", "40001")
 _CANCELLED = "57014"
 _UNIQUE_VIOLATION = "23505"
 _log = logging.getLogger(__name__)
@@ -26,12 +28,14 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Turn the driver's errors into the errors of this package."""
+    """Translate the driver's errors into errors of this package."""
     try:
         yield
     except sa.exc.IntegrityError:
-        raise  # a mistake of the caller, not of the database
-    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:  # also for a damaged file, or a file that is no database
+        # The caller made a mistake. The database works.
+        raise
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+        # This also covers a damaged file, and a file that is no database.
         driver = getattr(error, "orig", None)
         state = getattr(driver, "sqlstate", None)
         if state in _CONTENDED:
@@ -39,13 +43,14 @@ def translate_errors() -> Iterator[None]:
         if state == _CANCELLED or getattr(driver, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
             raise TakesTooLongError from error
         raise StoreUnavailableError(_explain_driver_error(getattr(error, "orig", None))) from error
-    except sqlite3.Error as error:  # of a connection that is not the engine's
+    except sqlite3.Error as error:
+        # The connection is not the engine's.
         raise StoreUnavailableError(_explain_driver_error(error)) from error
 
 
 @contextmanager
 def translate_opening_errors() -> Iterator[None]:
-    """Turn the driver's errors into ours, and log the driver's own sentence: it says which host, role or option is wrong."""
+    """Translate the driver's errors, and log the driver's own sentence about the wrong host, role or option."""
     try:
         with translate_errors():
             yield
@@ -56,17 +61,18 @@ def translate_opening_errors() -> Iterator[None]:
 
 
 def read_driver_sentence(error: StoreUnavailableError) -> str:
-    """Return what the driver said, for the log. PostgreSQL's details are left out: they may quote a row."""
+    """Return the driver's sentence for the log. PostgreSQL's details are left out, because they may quote a row."""
     driver = getattr(error.__cause__, "orig", None) or error.__cause__
-    primary = getattr(getattr(driver, "diag", None), "message_primary", None)  # None: the connection failed
+    # It is None if the connection failed.
+    primary = getattr(getattr(driver, "diag", None), "message_primary", None)
     return str(primary or driver or "") or str(error)
 
 
 @contextmanager
 def translate_taken_ids() -> Iterator[None]:
-    """Raise `ContendedError` where another transaction wrote one of the new ids first. A retry finds it in use.
+    """Raise `ContendedError` if another transaction wrote a new id first. A retry finds the id in use.
 
-    Only PostgreSQL has such a race: SQLite's write lock is held from the look at the ids until the commit.
+    Only PostgreSQL has this race. SQLite holds its write lock from the check of the ids until the commit.
     """
     try:
         yield
@@ -77,8 +83,9 @@ def translate_taken_ids() -> Iterator[None]:
 
 
 def _explain_driver_error(error: BaseException | None) -> str:
-    """Describe an error in one sentence: the driver's own text may span lines and contain private data."""
-    if error is None:  # SQLAlchemy's pool: the database was not asked
+    """Describe an error in a single sentence. The driver's text may span lines and contain private data."""
+    # SQLAlchemy's pool timed out, and the database was not asked.
+    if error is None:
         return sentence("The database is overloaded.")
     name = getattr(error, "sqlite_errorname", "")
     return _explain_sqlite_error(name, error) if name else _explain_postgresql_error(error)
@@ -102,11 +109,13 @@ def _explain_postgresql_error(error: BaseException) -> str:
     if state in known:
         return known[state]
     if state.startswith(_MISTAKES) or isinstance(error, (psycopg.ProgrammingError, psycopg.DataError)):
-        return REFUSED  # a statement or a value of Waymark: the server itself works
+        # Waymark sent a wrong statement or value. The server itself works.
+        return REFUSED
     if state.startswith("53"):
         return sentence("The database server has no memory or no connection left.")
     if state and not state.startswith(_GONE):
         return sentence("The database server reported an error (SQLSTATE {state}).", state=state)
-    if not state and "FATAL:" in str(error):  # libpq gives no state for a connection that the server refuses
+    # libpq gives no state for a connection the server refuses.
+    if not state and "FATAL:" in str(error):
         return sentence("The database server refuses the connection.")
     return SILENT_TEXT

@@ -1,7 +1,7 @@
-"""PostgreSQL's notifications between processes, on two connections of their own: one that sends, one that listens.
+"""PostgreSQL notifications between processes, on separate connections for sending and listening.
 
-They are sent beside the transactions of the store, never in one: a transaction that notifies takes a lock of the whole
-server when it commits. Imported for PostgreSQL alone.
+They are never sent in a transaction of the store: a transaction that notifies locks the whole server at its commit.
+This module is imported for PostgreSQL only.
 """
 
 import asyncio
@@ -18,13 +18,14 @@ from .driver_errors import SILENT_TEXT
 from .postgresql import build_connect_options
 
 CHANNEL = "waymark"
-MAX_PAYLOAD_BYTES = 7_900  # PostgreSQL takes less than 8,000
+# PostgreSQL takes less than 8,000.
+MAX_PAYLOAD_BYTES = 7_900
 MAX_SEND_SECONDS = 3.0
 _SEND = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) WITH ORDINALITY AS each (payload, place) ORDER BY place"
 
 
 class Notifications:
-    """Sends and receives ASCII texts of at most `MAX_PAYLOAD_BYTES`. Every listener gets each, in order."""
+    """Send and receive ASCII texts of at most `MAX_PAYLOAD_BYTES`. Every listener gets all of them, in order."""
 
     def __init__(self, engine: sa.Engine) -> None:
         _, given = engine.dialect.create_connect_args(engine.url)
@@ -32,7 +33,7 @@ class Notifications:
         self._sender: psycopg.AsyncConnection[Any] | None = None
 
     async def send(self, payloads: Sequence[str]) -> None:
-        """Send all of them, or none. Raises `StoreUnavailableError`; they may have been sent all the same."""
+        """Send all payloads or none. Raises `StoreUnavailableError`, though they may have been sent all the same."""
         try:
             async with asyncio.timeout(MAX_SEND_SECONDS):
                 if self._sender is None:
@@ -44,7 +45,8 @@ class Notifications:
             raise _translate_error() from error
 
     async def listen(self, idle_seconds: float) -> AsyncGenerator[str]:
-        """Yield the payloads sent from now on, and "" at the beginning and whenever nothing came for `idle_seconds`.
+        """Yield the payloads sent from now on. Yield "" at the beginning and whenever nothing arrives for
+        `idle_seconds`.
 
         Raises `StoreUnavailableError`.
         """
@@ -63,7 +65,7 @@ class Notifications:
             raise _translate_error() from error
 
     async def close(self) -> None:
-        """Close the sender's connection; the next `send` opens another."""
+        """Close the sender's connection. The next `send` opens another."""
         sender, self._sender = self._sender, None
         if sender is not None:
             with suppress(psycopg.Error, OSError):
@@ -74,7 +76,7 @@ class Notifications:
 
 
 async def _read_payloads(connection: psycopg.pq.abc.PGconn, idle_seconds: float) -> AsyncGenerator[str]:
-    """Yield each payload, or "" after a time without anything. `psycopg.notifies` would look ten times a second."""
+    """Yield each payload, or "" after an idle time. `psycopg.notifies` would poll ten times a second."""
     arrived, loop = asyncio.Event(), asyncio.get_running_loop()
     descriptor = connection.socket
     loop.add_reader(descriptor, arrived.set)

@@ -1,9 +1,9 @@
-"""The owner who acts, and the rows that their statements may touch.
+"""The acting owner, and the rows their statements may touch.
 
-Where a database separates owners, every statement of a connection passes here, and none passes by default. One passes if it
-names the owner who acts, or a conversation of theirs. After it, so do those that name neither: they use ids that it found.
-Another owner's conversation is refused as one that never was, unless its owner has let the person in: a member reads it, and
-an editor changes it (see members).
+Where a database separates owners, every statement of a connection is checked here, and refused by default. A statement
+passes if it names the acting owner or a conversation of theirs. After it, statements naming neither also pass, since
+they use ids found by it. Another owner's conversation is refused as if it never existed, unless its owner has let the
+person in: a member reads it, and an editor changes it (see members).
 """
 
 import re
@@ -21,8 +21,10 @@ from ..values.model import ThreadRole
 from . import person_locks, row_security, schema
 from .access import ACCESS, UNCHECKED, Access, exempt_query, find_access
 
-LOCAL_OWNER: Final = "local"  # where nobody signs in
-EVERYBODY: Final = None  # the server's own work
+# The owner where nobody signs in.
+LOCAL_OWNER: Final = "local"
+# The server's own work.
+EVERYBODY: Final = None
 NOBODY: Final = ""
 
 _Kind = Literal["thread", "owner"]
@@ -34,14 +36,15 @@ _member = schema.thread_member.c
 _is_own_membership = sa.and_(
     _member.thread_id == schema.thread.c.id,
     _member.person == sa.bindparam("acting_person"),
-    schema.thread.c.deleted_at.is_(None),  # only its owner can bring a deleted one back
+    # Only its owner can bring back a deleted conversation.
+    schema.thread.c.deleted_at.is_(None),
 )
 _role_query = exempt_query(
     sa.select(schema.thread.c.id, schema.thread.c.owner, _member.role)
     .outerjoin(schema.thread_member, _is_own_membership)
     .where(schema.thread.c.id.in_(sa.bindparam("checked_ids", expanding=True)))
 )
-# PostgreSQL's policies look up no conversation that the transaction has named already: see row_security.
+# PostgreSQL's policies skip the look-up of conversations the transaction has already named: see row_security.
 _ADD_NAME = "set_config('waymark.{0}', concat_ws(',', current_setting('waymark.{0}', true), t.id), true)"
 _naming_query = exempt_query(
     sa.text(
@@ -55,12 +58,12 @@ _naming_query = exempt_query(
 
 
 class UnownedStatementError(RuntimeError):
-    """A statement that would touch rows of anybody: an error of the program. Nothing was read or written."""
+    """A statement might touch rows of anybody. This is a programming error. Nothing was read or written."""
 
 
 @contextmanager
 def act_for(owner: str | None, *, only_reads: bool = False) -> Iterator[None]:
-    """Let the block, and the tasks that it starts, act for an owner, or for everybody. `only_reads` refuses changes."""
+    """Make the block, and tasks started in it, act for an owner or for everybody. `only_reads` refuses changes."""
     owners, reading = _acting_owner.set(owner), _only_reads.set(only_reads)
     try:
         yield
@@ -70,7 +73,7 @@ def act_for(owner: str | None, *, only_reads: bool = False) -> Iterator[None]:
 
 
 def require_writer() -> None:
-    """Refuse a change by somebody who only reads. Each transaction that writes asks. Raises `ReadOnlyError`."""
+    """Refuse a change in a read-only context. Every writing transaction asks. Raises `ReadOnlyError`."""
     if _only_reads.get():
         raise ReadOnlyError
 
@@ -80,7 +83,7 @@ def get_acting_owner() -> str | None:
 
 
 def make_context() -> Context:
-    """Return an empty context that acts for the same owner, for work that shall inherit nothing else."""
+    """Return an empty context that acts for the same owner, for work that must inherit nothing else."""
     context = Context()
     context.run(_acting_owner.set, _acting_owner.get())
     context.run(_only_reads.set, _only_reads.get())
@@ -88,16 +91,16 @@ def make_context() -> Context:
 
 
 class OwnedDatabase:
-    """The owners of a database: one, or several who are kept apart."""
+    """The owners of a database: a single owner, or several kept apart."""
 
     engine: sa.Engine
     separates_owners = False
     has_accounts = False
 
     def separate_owners(self, *, has_accounts: bool = False) -> None:
-        """Let every connection touch the rows of the owner who acts, and no others.
+        """Restrict every connection to the rows of the acting owner.
 
-        With `has_accounts`, every owner has an account, and nothing begins for one without.
+        With `has_accounts`, every owner has an account, and nothing begins for people without an account.
         """
         self.separates_owners, self.has_accounts = True, has_accounts
         sa.event.listen(self.engine, "before_cursor_execute", lambda *of: check_owner(of[0], of[4]))
@@ -105,11 +108,11 @@ class OwnedDatabase:
             row_security.separate_owners(self.engine)
 
     def name_owner(self, owner: str | None = None) -> str:
-        """Return the owner who is meant where none is named: the one who acts, or the only one."""
+        """Return the given owner, or else the acting or only owner."""
         return owner or (get_acting_owner() if self.separates_owners else None) or LOCAL_OWNER
 
     def open_access(self) -> dict[str, Any]:
-        """Return the options of a connection for the owner who acts. Raises `UnownedStatementError`."""
+        """Return the connection options for the acting owner. Raises `UnownedStatementError`."""
         owner = get_acting_owner() if self.separates_owners else EVERYBODY
         if owner == NOBODY:
             raise UnownedStatementError("nobody acts")
@@ -117,7 +120,7 @@ class OwnedDatabase:
         return {ACCESS: access, "has_accounts": self.has_accounts}
 
     def check_enclosing(self, connection: sa.Connection) -> None:
-        """Refuse a reading within one that another, or everybody, began: its statements would be checked for them.
+        """Refuse a read nested in another owner's or everybody's read, whose access would check its statements.
 
         Raises `UnownedStatementError`.
         """
@@ -127,7 +130,7 @@ class OwnedDatabase:
 
 
 def limit_to_owner(connection: sa.Connection, query: sa.Select[Any], thread_id: sa.ColumnElement[str]) -> sa.Select[Any]:
-    """Limit a query to conversations that the owner who acts may see; in a change, to those that they may change."""
+    """Limit a query to conversations the acting owner may see, or in a change, may change."""
     access = find_access(connection)
     if access is None:
         return query
@@ -140,20 +143,21 @@ def limit_to_owner(connection: sa.Connection, query: sa.Select[Any], thread_id: 
 
 
 def find_role(connection: sa.Connection, thread_id: str) -> ThreadRole | None:
-    """Return the role of the person who acts in a conversation; None for one that they may not see."""
+    """Return the acting person's role in a conversation, or None if they may not see it."""
     access = find_access(connection)
     return ThreadRole.OWNER if access is None else _find_role(connection, access, thread_id)
 
 
 def name_threads(connection: sa.Connection, owners: Mapping[str, str]) -> None:
-    """Note the roles in conversations that later statements name, whose owners have just been read: none looks one up."""
+    """Cache roles for conversations just loaded with their owners, so later statements skip the look-up."""
     access = find_access(connection)
     if access is None:
         return
     if connection.dialect.name == "sqlite":
         for thread_id in (each for each, owner in owners.items() if owner == access.owner):
             access.owners[thread_id], access.roles[thread_id] = access.owner, ThreadRole.OWNER
-    if unknown := [each for each in owners if each not in access.roles]:  # on PostgreSQL the policies ask who owns them
+    # On PostgreSQL the policies ask for the owner.
+    if unknown := [each for each in owners if each not in access.roles]:
         _look_up_roles(connection, access, unknown)
 
 
@@ -162,20 +166,20 @@ def sees_thread(connection: sa.Connection, thread_id: str) -> bool:
 
 
 def require_owner(connection: sa.Connection, thread_id: str) -> None:
-    """Refuse somebody who is let into a conversation, and does not own it. Raises `OwnerOnlyError`."""
+    """Refuse a member who does not own the conversation. Raises `OwnerOnlyError`."""
     if find_role(connection, thread_id) is not ThreadRole.OWNER:
         raise OwnerOnlyError
 
 
 def find_person(connection: sa.Connection) -> str | None:
-    """Return the person whom a change names as who did it; None where people are not told apart, and for the server."""
+    """Return the author of a change. None where people are not told apart, and for the server."""
     access = find_access(connection)
     return access.owner if access else None
 
 
 @contextmanager
 def open_values(connection: sa.Connection, thread_id: str) -> Iterator[None]:
-    """Let the statements of the block touch values of the states of a conversation, which are its owner's, whoever acts."""
+    """Let the block touch state values of a conversation. They belong to its owner, whoever acts."""
     access = find_access(connection)
     if access is None or find_role(connection, thread_id) in (None, ThreadRole.OWNER):
         yield
@@ -186,7 +190,7 @@ def open_values(connection: sa.Connection, thread_id: str) -> Iterator[None]:
 
 @contextmanager
 def pass_checks(connection: sa.Connection) -> Iterator[None]:
-    """Let the statements of the block touch rows of anybody, past both lines. The caller tells nothing of their results."""
+    """Let the block touch anybody's rows, past both checks. The caller must not reveal their results."""
     access = find_access(connection)
     with row_security.pass_policies(connection):
         connection.execution_options(**{ACCESS: EVERYBODY})
@@ -197,10 +201,11 @@ def pass_checks(connection: sa.Connection) -> Iterator[None]:
 
 
 def check_owner(connection: sa.Connection, context: Any) -> None:
-    """Refuse a statement that may touch another owner's rows, before it runs. Raises `ThreadNotFoundError`."""
+    """Refuse a statement that may touch another owner's rows before it runs. Raises `ThreadNotFoundError`."""
     access = find_access(connection)
     if access is None or context.compiled is None or context.execution_options.get(UNCHECKED):
-        return  # a statement without parameters of its own, such as BEGIN, is no compiled one
+        # Statements without parameters, such as BEGIN, are not compiled.
+        return
     if context.isinsert and context.compiled.statement.table in person_locks.BEGUN_TABLES:
         person_locks.hold_acting_person(connection)
     every = context.compiled_parameters
@@ -230,7 +235,7 @@ def _is_writing(connection: sa.Connection) -> bool:
 
 @cache
 def _find_kind(name: str) -> _Kind | None:
-    """Return the kind of a parameter, by the name that its column or its statement gives it."""
+    """Return what a parameter names, judged by the parameter's name."""
     if _THREAD_NAME.fullmatch(name):
         return "thread"
     return "owner" if _OWNER_NAME.fullmatch(name) else None
@@ -243,7 +248,7 @@ def _find_role(connection: sa.Connection, access: Access, thread_id: str) -> Thr
 
 
 def _look_up_roles(connection: sa.Connection, access: Access, thread_ids: Sequence[str]) -> None:
-    """Note the roles of the person who acts in those of these conversations that they may see."""
+    """Cache the acting person's roles in these conversations. Conversations they may not see are left out."""
     query = _naming_query if connection.dialect.name == "postgresql" else _role_query
     for row in connection.execute(query, {"checked_ids": thread_ids, "acting_person": access.owner}).all():
         if row.owner == access.owner or row.role is not None:

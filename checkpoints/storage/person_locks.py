@@ -1,12 +1,14 @@
-"""The lock of a person: what begins for them, and what they change, holds it with others. Their erasure holds it alone.
+"""The lock of a person. New work of theirs and their changes share it. Their erasure holds it exclusively.
 
-A person with an account is also looked up, in the transaction in which something of theirs begins. A request that was on its
-way when they were erased would leave it to nobody, and their name could not be given again. A person whom a proxy signs in
-has no row: a request of theirs is refused while they are erased, and a later one begins as the first of a new person.
+A person with an account is also looked up in the transaction that begins something of theirs. Otherwise a request on
+its way during their erasure would leave rows to nobody, and their name could not be used again. A person signed in by
+a proxy has no row: their requests are refused during the erasure, and a later request begins as a new person's first.
 
-An answer begins for nobody who has just become a reader, either: nobody would stop it (see people/running_answers.py).
+No answer begins for a person who has just become a reader either, since nobody would stop it (see
+people/running_answers.py).
 
-A change takes the lock before it locks a row. The messages of a run need none: nobody is erased who has one in progress.
+A change takes the lock before it locks a row. A run's messages need no lock, because a person with a run in progress
+is not erased.
 """
 
 from typing import Final
@@ -18,7 +20,8 @@ from . import row_security, schema
 from .access import exempt_query, find_access
 from .postgresql import PERSON_KEY
 
-BEGUN_TABLES: Final = {schema.thread, schema.saved_prompt, schema.tag, schema.run}  # a row in them begins something
+# A new row in these tables begins something.
+BEGUN_TABLES: Final = {schema.thread, schema.saved_prompt, schema.tag, schema.run}
 _LOCK = exempt_query(sa.text(f"SELECT pg_advisory_xact_lock({PERSON_KEY}, hashtext(:name))"))
 _TRY_SHARED_LOCK = exempt_query(sa.text(f"SELECT pg_try_advisory_xact_lock_shared({PERSON_KEY}, hashtext(:name))"))
 _LOCKED_ROLE = exempt_query(
@@ -28,7 +31,7 @@ _account_query = exempt_query(sa.select(schema.person.c.name).where(schema.perso
 
 
 def hold_acting_person(connection: sa.Connection) -> None:
-    """Hold the person who acts, once in a transaction. Raises `PersonErasedError`."""
+    """Hold the acting person, once per transaction. Raises `PersonErasedError`."""
     access = find_access(connection)
     if access is not None and not access.is_held:
         hold_person(connection, access.owner, has_account=access.has_account)
@@ -36,7 +39,7 @@ def hold_acting_person(connection: sa.Connection) -> None:
 
 
 def hold_acting_writer(connection: sa.Connection) -> None:
-    """Hold the person who acts, and the role of their account: it changes after the transaction, or has changed before it.
+    """Hold the acting person and their account's role, which then changes only before or after this transaction.
 
     Raises `ReadOnlyError` for a reader, and `PersonErasedError`.
     """
@@ -52,17 +55,19 @@ def hold_acting_writer(connection: sa.Connection) -> None:
 def hold_person(connection: sa.Connection, name: str, *, has_account: bool) -> None:
     """Keep a person from being erased until the transaction ends. Their other transactions are not held up.
 
-    Raises `PersonErasedError` while they are erased, and for somebody who should have an account and has none any more.
-    SQLite has one transaction that writes at a time, and needs no lock.
+    Raises `PersonErasedError` during their erasure, and if they should have an account but no longer do. SQLite has a
+    single writing transaction at a time, and needs no lock.
     """
     if not try_to_hold(connection, name):
         raise PersonErasedError
-    if has_account and not account_exists(connection, name):  # after the lock: an erasure has ended, or waits
+    # After the lock, an erasure has either ended or waits.
+    if has_account and not account_exists(connection, name):
         raise PersonErasedError
 
 
 def try_to_hold(connection: sa.Connection, name: str) -> bool:
-    """Keep a person from being erased until the transaction ends. Return False, without a wait, if they are erased now."""
+    """Keep a person from being erased until the transaction ends. Return False at once if their erasure is in
+    progress."""
     if connection.dialect.name != "postgresql":
         return True
     return bool(connection.execute(_TRY_SHARED_LOCK, {"name": name}).scalar_one())
@@ -75,6 +80,6 @@ def account_exists(connection: sa.Connection, name: str) -> bool:
 
 
 def lock_person(connection: sa.Connection, name: str) -> None:
-    """Let nothing begin for a person until the transaction ends. Wait for the end of what begins at this moment."""
+    """Prevent new work of a person until the transaction ends, after waiting for work that begins now."""
     if connection.dialect.name == "postgresql":
         connection.execute(_LOCK, {"name": name})

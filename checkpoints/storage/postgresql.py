@@ -1,6 +1,7 @@
-"""The parts for PostgreSQL: its engine, its time limits, and the claim on a database, for one process or for several.
+"""PostgreSQL: the engine, its time limits, and the claim on a database, for a single process or for several.
 
-The driver and SQLAlchemy's dialect are imported with the first engine: with SQLite they would be a tenth of the start.
+The driver and SQLAlchemy's dialect are imported with the first engine. With SQLite they would take a tenth of the
+start.
 """
 
 import threading
@@ -20,27 +21,33 @@ POOLER_TEXT = sentence(
     "A connection pooler in transaction mode stands before PostgreSQL: connect without it, or set it to session mode."
 )
 MAX_CHECK_SECONDS = 2.0
-POOL_SIZE = 5  # kept open; twice as many when all of them are busy
-# The reads of a block share one snapshot, and cannot write. Writers read committed rows: they lock the row that they change.
+# Kept open. Twice as many connect when all are busy.
+POOL_SIZE = 5
+# The reads of a block share a snapshot and cannot write. Writers read committed rows, and lock the row they change.
 READ_OPTIONS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-ACT_FOR_EVERYBODY = "SET waymark.everybody = 'on'"  # of a session, for the policies: see row_security
+# A session setting for the policies: see row_security.
+ACT_FOR_EVERYBODY = "SET waymark.everybody = 'on'"
 ADVISORY_LOCK = exempt_query(sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"))
-# "Waym" in ASCII. Two numbers, so that the hash of no key can equal it.
+# "Waym" in ASCII. The two-number form differs from the hash of any key.
 CLAIM_KEY = "1466005869, 1"
-WORKER_KEY = 1466005870  # with the worker's id
-PERSON_KEY = 1466005871  # with the hash of a name: see person_locks
-# Between two statements of a transaction: a frozen process gives its locks back before it counts as dead, see worker_rows.
+# Used with the worker's id.
+WORKER_KEY = 1466005870
+# Used with the hash of a name: see person_locks.
+PERSON_KEY = 1466005871
+# Between two statements of a transaction. A frozen process loses its locks before it counts as dead, see worker_rows.
 MAX_PAUSE_SECONDS = 5.0
-MAX_LONG_PAUSE_SECONDS = 600.0  # see allow_long_pauses
-# More than `work_mem`: the server puts a megabyte into a temporary file, and drops it.
+# See allow_long_pauses.
+MAX_LONG_PAUSE_SECONDS = 600.0
+# This exceeds `work_mem`, so the server writes a megabyte to a temporary file and drops it.
 _TAKE_ROOM = "SET LOCAL work_mem = '64kB'; SELECT count(*) FROM generate_series(1, 40000)"
-_MAX_CLAIM_WAIT_SECONDS = 1  # the server ends the lock of a killed process much sooner
+# The server releases a killed process's lock much sooner.
+_MAX_CLAIM_WAIT_SECONDS = 1
 
 
 def create_engine(url: str, max_wait_seconds: int) -> sa.Engine:
-    """Make an engine whose pool survives a restart of the server: each connection is tested before use.
+    """Make an engine whose pool survives a server restart, because each connection is tested before use.
 
-    Raises `StoreUnavailableError` for an invalid address. Nothing connects yet.
+    Raises `StoreUnavailableError` for an invalid address. It does not connect yet.
     """
     try:
         options = {
@@ -58,24 +65,26 @@ def create_engine(url: str, max_wait_seconds: int) -> sa.Engine:
             **options,
         )
     except (sa.exc.ArgumentError, ValueError):
-        # "from None": the cause would show the address, which contains the password.
+        # "from None": the cause would show the address with its password.
         raise StoreUnavailableError(sentence("DATABASE_URL is not the address of a PostgreSQL database.")) from None
     sa.event.listen(made, "connect", _make_session_setup(max_wait_seconds))
     return made
 
 
 def check_sessions(engine: sa.Engine) -> None:
-    """Refuse a pooler that gives each transaction another session: locks and notifications would be lost silently.
+    """Refuse a pooler with another session for each transaction, since locks and notifications would be lost silently.
 
-    Refuse also a database that cannot hold every text. Raises `StoreUnavailableError`.
+    Also refuse a database that cannot hold every text. Raises `StoreUnavailableError`.
     """
     with engine.connect() as connection:
         driver: Any = connection.connection.driver_connection
-        if (encoding := driver.info.parameter_status("server_encoding")) not in (None, "UTF8"):  # a pooler may not tell
+        # A pooler may not report the encoding.
+        if (encoding := driver.info.parameter_status("server_encoding")) not in (None, "UTF8"):
             text = sentence("The PostgreSQL database has the encoding {encoding}: Waymark needs UTF8.", encoding=encoding)
             raise StoreUnavailableError(text)
         if driver.info.backend_pid == connection.exec_driver_sql("SELECT pg_backend_pid()").scalar():
-            return  # a pooler gives itself as the server
+            # A pooler would report itself as the server.
+            return
     if not _delivers_notifications(engine):
         raise StoreUnavailableError(POOLER_TEXT)
 
@@ -92,23 +101,24 @@ def _delivers_notifications(engine: sa.Engine) -> bool:
 
 
 def build_connect_options(max_wait_seconds: int) -> dict[str, Any]:
-    """Return libpq's options of every connection."""
     return {
         "connect_timeout": max_wait_seconds,
-        "tcp_user_timeout": max_wait_seconds * 1000,  # a cut network gives no answer, not even a refusal
+        # A cut network sends no answer, not even a refusal.
+        "tcp_user_timeout": max_wait_seconds * 1000,
         "application_name": "waymark",
-        "client_encoding": "UTF8",  # else the driver gives bytes for the texts of a database without an encoding
+        # Without this, the driver returns bytes for texts of a database without an encoding.
+        "client_encoding": "UTF8",
     }
 
 
 def allow_long_pauses(connection: sa.Connection) -> None:
-    """Let this transaction compute for long between two statements, as exports, imports and migrations do."""
+    """Allow this transaction long computations between statements, for exports, imports and migrations."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SET LOCAL {_limit_pauses(MAX_LONG_PAUSE_SECONDS)}")
 
 
 def require_room(connection: sa.Connection) -> None:
-    """Let a full disk fail this transaction: PostgreSQL changes small rows in pages that it has, and saves no message."""
+    """Fail this transaction if the disk is full. PostgreSQL can still change small rows then, but saves no message."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_TAKE_ROOM)
 
@@ -120,11 +130,13 @@ def _limit_pauses(seconds: float) -> str:
 class Claim:
     """A process's claim on a database: an advisory lock on a separate connection. It ends with the process.
 
-    A shared one keeps out who needs the database alone, such as a migration; servers of one version share it.
+    Servers of the same version hold shared claims. A shared claim keeps out exclusive users of the database, such as a
+    migration.
     """
 
     def __init__(self, source: sa.Engine, *, is_shared: bool = False) -> None:
-        self.worker_id: int | None = None  # whose lock tells the others that its process lives
+        # Its lock tells other processes that this worker lives.
+        self.worker_id: int | None = None
         self._lock = sa.text(f"SELECT pg_advisory_lock{'_shared' if is_shared else ''}({CLAIM_KEY})")
         self._name = source.url.database or ""
         self._engine = sa.create_engine(
@@ -152,19 +164,19 @@ class Claim:
             self._connection = connection
 
     def name_worker(self, worker_id: int) -> None:
-        """Show the other processes from now on that this worker lives."""
+        """Show other processes from now on that this worker lives."""
         self.worker_id = worker_id
         self.run(self._hold_worker_lock)
 
     def run(self, work: Callable[[sa.Connection], T]) -> T:
-        """Run statements on the claim's own connection, which waits for no other work. Each is a transaction of its own."""
+        """Run statements on the claim's own connection, which never waits for other work. Each is its own transaction."""
         self.hold()
         with self._hold_lock:
             assert self._connection is not None
             return work(self._connection)
 
     def _hold_worker_lock(self, connection: sa.Connection) -> None:
-        # Shared: after a cut, the server may keep the lock of the connection before for a while.
+        # Shared: after a cut, the server may keep the lock of the previous connection for a while.
         connection.exec_driver_sql(f"SELECT pg_advisory_lock_shared({WORKER_KEY}, {self.worker_id})")
 
     def close(self) -> None:
@@ -176,7 +188,8 @@ class Claim:
     def _is_alive(self, connection: sa.Connection) -> bool:
         try:
             connection.exec_driver_sql("SELECT 1")
-        except (sa.exc.DBAPIError, sa.exc.PendingRollbackError):  # the second: it was cut in the middle of other work
+        except (sa.exc.DBAPIError, sa.exc.PendingRollbackError):
+            # PendingRollbackError: the connection was cut during other work.
             connection.close()
             self._connection = None
             return False

@@ -1,4 +1,4 @@
-"""Conditions for rows in parts of a path: each part is a segment between two depths. A path may have thousands of parts."""
+"""Conditions for rows in parts of a path, each a segment between two depths. A path may have thousands of parts."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -6,18 +6,21 @@ from typing import Any
 
 import sqlalchemy as sa
 
-Range = tuple[int, int, int]  # a segment, and the first and last depth in it
+# A segment, and its first and last depth.
+Range = tuple[int, int, int]
 _NAMES = ("segment", "first", "last")
-_MAX_RANGES = 100  # in one statement: SQLite plans each of them
-_MAX_ARRAY_RANGES = 5_000  # in the three values that PostgreSQL gets: it plans them once
+# SQLite plans each range of a statement.
+_MAX_RANGES = 100
+# PostgreSQL gets the ranges in three array values, and plans them once.
+_MAX_ARRAY_RANGES = 5_000
 
 
 def iterate_conditions(
     connection: sa.Connection, segment: sa.ColumnElement[int], depth: sa.ColumnElement[int], ranges: Sequence[Range]
 ) -> Iterator[tuple[sa.ColumnElement[bool], dict[str, Any]]]:
-    """Yield conditions, each with its values: together their statements find the rows in all ranges, in the same order.
+    """Yield conditions with their values. Together their statements find the rows in all ranges, in order.
 
-    SQLite would read the whole table for a pair in a list.
+    SQLite would read the whole table for a list of pairs.
     """
     is_postgresql = connection.dialect.name == "postgresql"
     size = _MAX_ARRAY_RANGES if is_postgresql else _MAX_RANGES
@@ -37,7 +40,7 @@ def iterate_conditions(
 
 @cache
 def _make_condition(segment: sa.ColumnElement[int], depth: sa.ColumnElement[int], count: int) -> sa.ColumnElement[bool]:
-    """Make the condition of so many ranges. It is made once: that takes longer than SQLite's answer."""
+    """Make the condition for `count` ranges. Cached, because building it takes longer than SQLite's answer."""
     return sa.or_(
         *(
             sa.and_(

@@ -1,8 +1,8 @@
-"""Row-level security of PostgreSQL: the second line behind the check of each statement (see ownership.py).
+"""PostgreSQL's row-level security, the second check behind the check of each statement (see ownership.py).
 
-The policies of the tables show a transaction the rows of the owner that it names in a setting, and without a setting none.
-A transaction for everybody says so in a setting of its own. The policies (in the first revision of the schema) bind the
-tables' owner as well, and no superuser.
+The tables' policies show a transaction only the rows of the owner named in its setting, and no rows without a setting.
+Another setting marks a transaction for everybody. The policies (in the first schema revision) also bind the tables'
+owner, but no superuser.
 """
 
 import logging
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def separate_owners(engine: sa.Engine) -> None:
-    """Let each transaction of an engine name its owner. One that was begun past `Database` sees nothing."""
+    """Make each transaction of an engine name its owner. A transaction begun without `Database` sees nothing."""
     with engine.connect() as connection:
         if connection.exec_driver_sql(_PASSES_POLICIES).scalar():
             _log.warning(
@@ -30,7 +30,8 @@ def separate_owners(engine: sa.Engine) -> None:
             )
     sa.event.listen(engine, "connect", _act_for_nobody)
     sa.event.listen(engine, "begin", _begin_transaction)
-    engine.dispose()  # the sessions that were opened until now act for everybody
+    # Existing sessions act for everybody.
+    engine.dispose()
 
 
 def _act_for_nobody(connection: Any, _record: object) -> None:
@@ -40,10 +41,10 @@ def _act_for_nobody(connection: Any, _record: object) -> None:
 
 
 def _begin_transaction(connection: sa.Connection) -> None:
-    """Begin a transaction and name its owner in one message to the server: a second one would cost a tenth of a list.
+    """Begin a transaction and name its owner in a single message: a second message would cost a tenth of a list.
 
-    The driver, which begins none within a transaction, has no such call. An error is left to the next statement: it finds
-    the transaction or the session broken, or begins a transaction without an owner.
+    The driver has no such call, and begins no transaction within another. Errors are left to the next statement, which
+    finds the transaction or session broken, or begins a transaction without an owner.
     """
     options = connection.get_execution_options()
     if ACCESS not in options:
@@ -62,14 +63,15 @@ def _quote(raw: Any, text: str) -> bytes:
 
 
 def name_files(connection: sa.Connection, hashes: Iterable[str]) -> None:
-    """Let the statements until the next call touch these files: who knows a hash knows the bytes, and nobody lists them."""
+    """Let later statements, until the next call, touch these files. Whoever knows a hash knows the bytes, and nobody
+    lists them."""
     if connection.dialect.name == "postgresql" and find_access(connection) is not None:
         connection.execute(_NAME_FILES, {"hashes": ",".join(hashes)})
 
 
 @contextmanager
 def name_values(connection: sa.Connection, owner: str) -> Iterator[None]:
-    """Let the statements of the block read and write values of another owner. The next ones write those of who acts."""
+    """Let the block read and write state values of another owner. Afterwards, values belong to the acting owner again."""
     if connection.dialect.name != "postgresql":
         yield
         return
@@ -83,7 +85,7 @@ def name_values(connection: sa.Connection, owner: str) -> Iterator[None]:
 
 @contextmanager
 def pass_policies(connection: sa.Connection) -> Iterator[None]:
-    """Let the statements of the block, which name their owner, past the policies: those would look up each row's thread."""
+    """Let the block's statements, which name their owner, bypass the policies, which would look up each row's thread."""
     if connection.dialect.name != "postgresql" or find_access(connection) is None:
         yield
         return
@@ -92,4 +94,5 @@ def pass_policies(connection: sa.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        raw.pgconn.exec_(b"SET LOCAL waymark.everybody = ''")  # after an error there is nothing to be read any more
+        # After an error there is nothing left to read.
+        raw.pgconn.exec_(b"SET LOCAL waymark.everybody = ''")

@@ -1,4 +1,4 @@
-"""The form in which the driver of PostgreSQL gets texts. Only a connection to PostgreSQL imports it."""
+"""Sanitize texts sent by the PostgreSQL driver. Imported only with a connection to PostgreSQL."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from ..values import serde
 
 
 class SanitizingDumper(StrDumperUnknown):
-    """Replace NUL and lone surrogates in the values of queries, such as a typed address: they find nothing instead of
+    """Replace NUL and lone surrogates in query values, such as a typed address, so the query finds nothing instead of
     failing.
 
-    PostgreSQL's TEXT can contain neither. Values to be written lose them in `serde.sanitize_text`.
+    PostgreSQL's TEXT can contain neither. Stored values lose them in `serde.sanitize_text`.
     """
 
     def dump(self, obj: str) -> Any:

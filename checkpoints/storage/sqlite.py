@@ -1,4 +1,4 @@
-"""The parts for SQLite: its engines, its safety settings, and the locks that keep a file to one process."""
+"""SQLite: the engines, the safety settings, and the locks that keep a file to a single process."""
 
 import errno
 import fcntl
@@ -19,21 +19,21 @@ from ..values.errors import StoreInUseError, StoreUnavailableError
 from ..values.sentence import sentence
 
 _decode_leniently = methodcaller("decode", "utf-8", "replace")
-# A byte that no SQLite file reaches, and that SQLite never locks itself.
+# SQLite files never reach this byte, and SQLite never locks it.
 _LOCKED_BYTE = 2**62
 _MAX_CHECKPOINT_SECONDS = 5.0
 _CHECKPOINT_PAUSE = 0.05
 
 
 def create_engine(url: str | sa.URL, max_wait_seconds: int, **options: Any) -> sa.Engine:
-    """Make an engine for a database that Waymark owns: each connection sets the journal mode and the safety settings."""
+    """Make an engine for a database owned by Waymark. Each connection sets the journal mode and safety settings."""
     return _create_engine(url, _make_session_setup(max_wait_seconds), **options)
 
 
 def create_read_only_engine(path: Path, max_wait_seconds: int) -> sa.Engine:
-    """Make an engine that changes nothing in the file, and does not switch its journal mode.
+    """Make an engine that changes nothing in the file and keeps its journal mode.
 
-    It waits for no lock longer than `max_wait_seconds`.
+    It waits for a lock at most `max_wait_seconds`.
     """
 
     def forbid_writes(connection: Any, _record: object) -> None:
@@ -42,8 +42,8 @@ def create_read_only_engine(path: Path, max_wait_seconds: int) -> sa.Engine:
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA busy_timeout = {max_wait_seconds * 1000}")
 
-    # SQLite wants to write beside a file with a log, and cannot in a folder that is read-only. Without a log, the file
-    # was closed cleanly, and is complete by itself.
+    # SQLite writes beside a file with a log, and fails in a read-only folder. Without a log, the file was closed
+    # cleanly and is complete.
     is_complete = not has_log(path) and not can_write_in(path.parent)
     return _create_engine(make_address(path, **({"immutable": "1"} if is_complete else {"mode": "rw"})), forbid_writes)
 
@@ -58,7 +58,7 @@ def _create_engine(url: str | sa.URL, set_up: Callable[[Any, object], None], **o
 
 
 def vacuum_file(engine: sa.Engine) -> None:
-    """Rewrite the file without its freed pages, and empty the log beside it. Raises `StoreUnavailableError`."""
+    """Rewrite the file without freed pages, and empty its log. Raises `StoreUnavailableError`."""
     with engine.connect() as connection:
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)
@@ -76,18 +76,19 @@ def vacuum_file(engine: sa.Engine) -> None:
 
 
 def empty_log(engine: sa.Engine) -> bool:
-    """Write the log beside the file back, and empty it. Return whether it is empty: readers may keep a part of it."""
+    """Write the log back into the file. Return whether it is now empty, since readers may keep a part of it."""
     with engine.connect() as connection:
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)
         try:
             return _empty_log(raw)
-        except sqlite3.Error:  # locked
+        except sqlite3.Error:
+            # The database is locked.
             return False
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
-    """Return whether the log is empty. SQLite waits for readers, but not for another connection that writes the log back."""
+    """Return whether the log is empty. SQLite waits for readers, but not for another connection writing the log back."""
     begun = monotonic()
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if monotonic() - begun > _MAX_CHECKPOINT_SECONDS:
@@ -97,17 +98,17 @@ def _empty_log(connection: sqlite3.Connection) -> bool:
 
 
 def make_address(path: Path, **options: str) -> sa.URL:
-    """Return the address of a file as a URI: with `mode=rw`, SQLite does not make a missing file."""
+    """Return a file's address as a URI. With `mode=rw`, SQLite does not create a missing file."""
     return sa.URL.create("sqlite", database=f"file:{quote(str(path.absolute()))}", query={**options, "uri": "true"})
 
 
 def get_log_path(path: Path) -> Path:
-    """Return the path of the log (WAL) beside a file."""
+    """Return the path of a file's log (WAL)."""
     return path.with_name(f"{path.name}-wal")
 
 
 def has_log(path: Path) -> bool:
-    """Return whether changes may be in a log beside the file: it is open, or was not closed cleanly."""
+    """Return whether changes may be in a log beside the file, because it is open or was not closed cleanly."""
     return get_log_path(path).exists() or path.with_name(f"{path.name}-journal").exists()
 
 
@@ -116,9 +117,9 @@ def can_write_in(folder: Path) -> bool:
 
 
 def read_schema(path: Path) -> tuple[set[str], str | None]:
-    """Return the names of the tables, and Waymark's revision of the schema (None: not Waymark's). Changes no byte.
+    """Return the table names, and Waymark's schema revision (None: not Waymark's). No byte is changed.
 
-    Raises `sqlite3.Error` for a file that is no database, or that cannot be read.
+    Raises `sqlite3.Error` for a file that is no database or cannot be read.
     """
     mode = "mode=ro" if has_log(path) else "immutable=1"
     connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)
@@ -132,14 +133,19 @@ def read_schema(path: Path) -> tuple[set[str], str | None]:
 
 def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
     def set_pragmas(connection: Any, _record: object) -> None:
-        connection.isolation_level = None  # the driver begins no transaction; _begin_statement does
-        connection.text_factory = _decode_leniently  # the default refuses the whole result for one byte that is not UTF-8
+        # The driver begins no transaction, because `_begin_statement` does.
+        connection.isolation_level = None
+        # The default refuses a whole result for a single byte that is not UTF-8.
+        connection.text_factory = _decode_leniently
         for pragma in (
-            "page_size = 4096",  # each empty table and index takes one; without effect on an older file
+            # Each empty table and index takes a page. Existing files keep their size.
+            "page_size = 4096",
             "journal_mode = WAL",
-            "synchronous = FULL",  # a commit is on disk before it is acknowledged
+            # A commit is on disk before it is acknowledged.
+            "synchronous = FULL",
             "foreign_keys = ON",
-            f"busy_timeout = {max_wait_seconds * 1000}",  # milliseconds
+            # In milliseconds.
+            f"busy_timeout = {max_wait_seconds * 1000}",
         ):
             connection.execute(f"PRAGMA {pragma}")
 
@@ -147,9 +153,9 @@ def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
 
 
 def _execute_statement(cursor: Any, statement: str, parameters: Sequence[Any], _context: object) -> bool:
-    """Replace lone surrogates in the values of queries, such as a typed address: they find nothing instead of failing.
+    """Replace lone surrogates in query values, such as a typed address, so the query finds nothing instead of failing.
 
-    Values to be written lose them in `serde.sanitize_text`.
+    Stored values lose them in `serde.sanitize_text`.
     """
     try:
         cursor.execute(statement, parameters)
@@ -159,7 +165,7 @@ def _execute_statement(cursor: Any, statement: str, parameters: Sequence[Any], _
 
 
 def _begin_statement(connection: sa.Connection) -> None:
-    # IMMEDIATE takes the write lock at once: two writers queue, and neither fails half-way through.
+    # IMMEDIATE takes the write lock at once, so writers queue and none fails half-way.
     writing = connection.get_execution_options().get("writing")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
@@ -176,15 +182,17 @@ def lock_path(path: Path) -> IO[str]:
 
 
 def lock_file(path: Path) -> int:
-    """Make the file if it is missing, and lock it itself: under another name (a hard link) it is locked as well.
+    """Create the file if needed and lock it, so it is locked under other names (hard links) too.
 
-    Return its descriptor. It must stay open until SQLite's connections are closed: closing any descriptor of a file
-    ends the locks of the process on it, SQLite's included (fcntl(2)).
+    Return its descriptor, to be kept open until SQLite's connections are closed. Closing any descriptor of a file ends
+    the process's locks on it, including SQLite's (fcntl(2)).
     """
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)  # SQLite gives the files beside it the same mode
-    if not hasattr(fcntl, "F_OFD_SETLK"):  # outside of Linux: the lock of the path remains
+    # SQLite gives the files beside it the same mode.
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    # Outside of Linux, only the path is locked.
+    if not hasattr(fcntl, "F_OFD_SETLK"):
         return descriptor
-    # An open file description's lock: closing another descriptor does not end it, and two of one process conflict.
+    # An open file description lock survives the closing of other descriptors, and conflicts within a process.
     lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _LOCKED_BYTE, 1, 0)
     try:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, lock)

@@ -1,4 +1,4 @@
-"""The SQLite file of a process that writes: its locks, its identity, and the copying of its log into it."""
+"""The SQLite file of a writing process: its locks, its identity, and the copying of its log into it."""
 
 import os
 import sqlite3
@@ -13,7 +13,8 @@ from ..values.sentence import sentence
 from . import sqlite
 from .high_water_mark import HighWaterMark
 
-CHECKPOINT_SECONDS = 2.0  # after a write; what a lost log can cost, where the disk keeps up
+# After a write. A lost log costs at most this, if the disk keeps up.
+CHECKPOINT_SECONDS = 2.0
 _MAX_CLOSE_SECONDS = 10
 _LOST_TEXT = sentence(
     "{path} was deleted or moved while Waymark runs. Nothing is saved any more: put it back, "
@@ -26,17 +27,18 @@ _REPLACED_TEXT = sentence(
 
 
 class SqliteFile:
-    """A file that this process alone writes. Close it after all other connections.
+    """A file written by this process alone. Close it after all other connections.
 
-    One connection stays open for its whole life: while it does, SQLite never deletes the log, so that a missing or
-    another log means that somebody took it away.
+    A connection stays open throughout, so SQLite never deletes the log. A missing or different log then means someone
+    removed it.
     """
 
     def __init__(self, path: Path) -> None:
         """Lock the path and the file. Raises `StoreInUseError`, and `OSError` for a file that cannot be written."""
         self.path = path
         self.mark = HighWaterMark(path)
-        self._path_lock = sqlite.lock_path(path)  # first: see sqlite.lock_file on descriptors of one process
+        # Locked first: see sqlite.lock_file on descriptors of a process.
+        self._path_lock = sqlite.lock_path(path)
         try:
             self._descriptor = sqlite.lock_file(path)
         except BaseException:
@@ -48,25 +50,27 @@ class SqliteFile:
         self._copying: threading.Thread | None = None
 
     def begin_keeping(self) -> None:
-        """Open the connection that keeps the log, and copy the log into the file: a new schema is nowhere else."""
+        """Open the connection that keeps the log. Copy the log into the file, since a new schema may be only there."""
         address = f"file:{quote(str(self.path.absolute()))}?mode=rw"
         self._keeper = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
-        self._keeper.execute("SELECT 1 FROM sqlite_master").fetchone()  # opens the log
+        # This statement opens the log.
+        self._keeper.execute("SELECT 1 FROM sqlite_master").fetchone()
         log = sqlite.get_log_path(self.path)
         self._identities[log] = _identify(log)
         self.copy_log()
 
     def check_identity(self) -> None:
-        """Raise `StoreUnavailableError` if the file or its log was deleted, moved or replaced. Costs two stat(2)."""
+        """Raise `StoreUnavailableError` if the file or its log was deleted, moved or replaced. It costs two stat(2)
+        calls."""
         for path, identity in self._identities.items():
             found = _identify(path)
             if found != identity:
                 raise StoreUnavailableError(sentence(_LOST_TEXT if found is None else _REPLACED_TEXT, path=path))
 
     def acknowledge(self, versions: Mapping[str, int]) -> None:
-        """Record the versions of threads that a transaction has committed.
+        """Record committed versions of threads.
 
-        Raises `StoreUnavailableError` if the file is gone: the commit went nowhere.
+        Raises `StoreUnavailableError` if the file is gone, and the commit is lost.
         """
         self.check_identity()
         self.mark.add(versions)
@@ -76,11 +80,12 @@ class SqliteFile:
         self._wrote.set()
 
     def copy_log(self) -> None:
-        """Copy the log into the file as far as no reader prevents it, without making any writer wait."""
+        """Copy the log into the file as far as readers allow, without blocking writers."""
         versions = self.mark.get_versions()
-        with suppress(sqlite3.Error, StoreUnavailableError):  # a full disk: the next write tries again
+        # The disk may be full. The next write tries again.
+        with suppress(sqlite3.Error, StoreUnavailableError):
             assert self._keeper is not None
-            # Also where the log's name is gone: SQLite still has the log, and the file gets what would be lost.
+            # This also works if the log's name is gone: SQLite still has the log, and rescues it into the file.
             busy, frames, copied = self._keeper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self.check_identity()
             if not busy and frames == copied:
@@ -94,7 +99,7 @@ class SqliteFile:
             self.copy_log()
 
     def close(self) -> None:
-        """Copy the log, and release the file. Closing twice does nothing."""
+        """Copy the log and release the file. Closing twice does nothing."""
         if self._closing.is_set():
             return
         self._closing.set()
@@ -110,7 +115,7 @@ class SqliteFile:
 
 
 def _identify(path: Path) -> tuple[int, int] | None:
-    """Return the device and the number of a file on it; None for a missing file."""
+    """Return a file's device and inode number, or None if it is missing."""
     try:
         found = os.stat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Limits of statements: the values that one may carry, and the time that the statements of a read may take."""
+"""Limits of statements: the number of values, and the time for a read."""
 
 import time
 from collections.abc import Iterator
@@ -10,14 +10,15 @@ import sqlalchemy as sa
 from ..values.errors import StoreUnavailableError, TakesTooLongError
 from .driver_errors import REFUSED
 
-# Of one statement, as SQLite is usually built. PostgreSQL takes twice as many, and closes the connection.
+# The most values in a statement of a usual SQLite build. PostgreSQL takes twice as many, then closes the connection.
 MAX_VALUES = 32_766
-_STEPS = 20_000  # of SQLite's virtual machine between two reads of the clock: some tenths of a millisecond
+# Steps of SQLite's virtual machine between two reads of the clock, some tenths of a millisecond.
+_STEPS = 20_000
 
 
 @contextmanager
 def limit_seconds(connection: sa.Connection, seconds: float | None) -> Iterator[None]:
-    """End the statements of this connection after so many seconds, and let none begin later."""
+    """End this connection's statements after so many seconds, and let no statement begin later."""
     if seconds is None:
         yield
         return
@@ -36,14 +37,13 @@ def limit_seconds(connection: sa.Connection, seconds: float | None) -> Iterator[
 
 
 def watch_statements(engine: sa.Engine) -> None:
-    """Check each statement before it runs."""
     sa.event.listen(engine, "before_cursor_execute", check_statement)
 
 
 def check_statement(
     connection: sa.Connection, _cursor: object, _statement: str, parameters: Any, _context: object, executemany: bool
 ) -> None:
-    """Refuse a statement with too many values, or one that begins after the time limit of its read."""
+    """Refuse a statement with too many values, or after the time limit of its read."""
     if not executemany and len(parameters) > MAX_VALUES:
         raise StoreUnavailableError(REFUSED)
     until = connection.get_execution_options().get("until")

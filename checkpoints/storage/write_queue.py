@@ -1,7 +1,7 @@
-"""The queue of the threads that write to a SQLite file, which takes one writer at a time.
+"""The queue of threads writing to a SQLite file, which takes a single writer at a time.
 
-SQLite lets a waiting writer look again now and then: whoever comes later may be first, and among many one waits in vain.
-Here they take turns.
+SQLite lets waiting writers poll, so a later writer may win, and among many a writer may wait in vain. This queue is
+fair.
 """
 
 import threading
@@ -16,17 +16,17 @@ from .driver_errors import LOCKED
 
 @dataclass(eq=False)
 class _Turn:
-    """A place in the queue. Its event is set when the turn has come, or at once with a failure for all."""
+    """A place in the queue. Its event is set when its turn comes, or when all waiting writers fail."""
 
     event: threading.Event = field(default_factory=threading.Event)
     has_failed: bool = False
 
 
 class WriteQueue:
-    """Turns to write, in the order in which they were asked for.
+    """Turns to write, first come, first served.
 
-    A writer gives up once no turn has ended for `max_turn_seconds`: one change takes too long, such as an import. Where
-    another program holds the file, one writer waits for it, and all that wait behind are told the same.
+    A writer gives up once no turn has ended for `max_turn_seconds`, because a change, such as an import, takes too
+    long. If another program holds the file, the first writer waits for it, and all writers behind get the same error.
     """
 
     def __init__(self, max_turn_seconds: float) -> None:
@@ -38,7 +38,7 @@ class WriteQueue:
 
     @contextmanager
     def take_turn(self) -> Iterator[None]:
-        """Wait for one's turn. Raises `StoreBusyError`, or `StoreUnavailableError` where another program has the file."""
+        """Wait for a turn. Raises `StoreBusyError`, or `StoreUnavailableError` if another program has the file."""
         self._wait_for_turn()
         try:
             yield
@@ -72,7 +72,8 @@ class WriteQueue:
             has_come = turn.event.is_set() and not turn.has_failed
             if turn in self._waiting:
                 self._waiting.remove(turn)
-        if has_come:  # while it gave up: the next one has the turn
+        # The turn came while this writer gave up, so it goes to the next.
+        if has_come:
             self._end_turn()
 
     def _fail_waiting(self) -> None:
