@@ -21,27 +21,29 @@ _person = schema.person.c
 
 
 class Role(StrEnum):
-    ADMIN = "admin"  # also invites and erases people
+    # Admins also invite and erase people.
+    ADMIN = "admin"
     MEMBER = "member"
-    READER = "reader"  # changes nothing
+    # Readers change nothing.
+    READER = "reader"
 
 
 class InvalidAccountError(StateError):
-    """A name, a role or an invitation that cannot be."""
+    """A name, role or invitation is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A person who signs in."""
+    """A person who signs in. An empty `password_hash` means a provider signs them in, and no password fits."""
 
     name: str
     role: Role
-    password_hash: str  # empty: a provider signs them in, and no password fits
+    password_hash: str
     created_at: datetime
 
 
 def clean_person_name(name: str) -> str:
-    """Return a name as it is kept. Raises `InvalidAccountError`."""
+    """Return a name as stored. Raises `InvalidAccountError`."""
     cleaned = clean_name(unicodedata.normalize("NFKC", name))
     is_reserved = make_skeleton(cleaned) in ("", *map(make_skeleton, (LOCAL_OWNER, THE_COMMAND_LINE)))
     if is_reserved or len(cleaned) > MAX_PERSON_NAME_CHARS or "," in cleaned:
@@ -50,21 +52,21 @@ def clean_person_name(name: str) -> str:
 
 
 def is_free(connection: sa.Connection, name: str) -> bool:
-    """Return whether a new person may have a clean name: it looks like no other, and has left nothing."""
+    """Return whether a new person may take a clean name: it resembles no other name, and no rows belong to it."""
     skeleton = make_skeleton(name)
     looks_taken = any(make_skeleton(each) == skeleton for each in connection.scalars(sa.select(_person.name)))
     return not looks_taken and find_account(connection, name) is None and not person_rows.is_name_in_use(connection, name)
 
 
 def insert_account(connection: sa.Connection, account: Account) -> None:
-    """Insert an account whose name is free."""
+    """Insert an account. Its name must be free."""
     row = {"name": account.name, "folded": fold_person_name(account.name), "role": account.role}
     times = {"created_at": from_time(account.created_at)}
     connection.execute(sa.insert(schema.person).values(**row, **times, password_hash=account.password_hash))
 
 
 def replace_role(connection: sa.Connection, account: Account, role: Role, now: datetime) -> None:
-    """Give a person another role. Their sessions end, a reader's shared links, and the links that were made as an admin."""
+    """Change a person's role. Their sessions, a reader's shared links, and links made as an admin end."""
     person_rows.update_role(connection, account.name, role)
     session_rows.delete_sessions(connection, account.name)
     if role != Role.ADMIN:
@@ -76,13 +78,13 @@ def replace_role(connection: sa.Connection, account: Account, role: Role, now: d
 
 
 def require_other_admin(connection: sa.Connection, account: Account) -> None:
-    """Raises `InvalidAccountError` for the last admin: nobody could invite any more."""
+    """Raise `InvalidAccountError` for the last admin, without whom nobody could invite."""
     if account.role == Role.ADMIN and person_rows.count_persons(connection, Role.ADMIN) == 1:
         raise InvalidAccountError(sentence("{name} is the only admin. Make another one first.", name=account.name))
 
 
 def select_account(connection: sa.Connection, name: str) -> Account:
-    """Raises `InvalidAccountError`."""
+    """Return the account of a name. Raises `InvalidAccountError`."""
     account = find_account(connection, name)
     if account is None:
         raise InvalidAccountError(sentence("There is nobody with the name {name}.", name=clean_name(name)))

@@ -1,8 +1,8 @@
-"""The people who sign in, and the invitations of those with passwords: links that work once, until a date.
+"""Accounts, and invitations for people with passwords: links that work once, until a date.
 
-A password is kept as a hash that its caller has made, and a link as the hash of its token. Every method acts for everybody:
-its caller has checked who asks. A person's name is the owner of all that is theirs, and never changes. Whom a provider signs
-in: see `identities`.
+Passwords are stored as hashes made by the caller, links as the hash of their token. Every method acts for everybody:
+its caller has checked who asks. A person's name owns all of their rows, and never changes. For people signed in by a
+provider, see `identities`.
 """
 
 import hashlib
@@ -36,12 +36,13 @@ from .account_rows import (
 
 MAX_INVITATIONS = 200
 MAX_INVITATION_DAYS = 90
-THE_SERVER = ""  # makes the link for the first admin
+# Makes the link for the first admin.
+THE_SERVER = ""
 _person, _invitation = schema.person.c, schema.invitation.c
 
 
 class InvalidInvitationError(StateError):
-    """A link that was used, revoked or replaced, or is too old."""
+    """The link was used, revoked or replaced, or has expired."""
 
     def __init__(self) -> None:
         super().__init__(sentence("This link no longer works. Ask for a new one."))
@@ -49,7 +50,7 @@ class InvalidInvitationError(StateError):
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A link that was not used yet. With a `person`, it is for a new password of theirs."""
+    """An unused link. With `person`, it is for a new password of theirs."""
 
     id: str
     role: Role
@@ -59,20 +60,20 @@ class Invitation:
 
 
 class Accounts:
-    """The accounts and invitations in the database of a store."""
+    """The accounts and invitations in a store's database."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     @act_for(EVERYBODY)
     def list_accounts(self) -> list[Account]:
-        """List the people by their names."""
+        """List all accounts, by name."""
         with self._store.database.begin_read() as connection:
             return [to_account(row) for row in connection.execute(sa.select(schema.person).order_by(_person.folded))]
 
     @act_for(EVERYBODY)
     def find_account(self, name: str) -> Account | None:
-        """Return the account of a name, in whatever case."""
+        """Return the account of a name, ignoring case."""
         with self._store.database.begin_read() as connection:
             return find_account(connection, name)
 
@@ -86,7 +87,7 @@ class Accounts:
     def invite(
         self, token: str, role: Role, *, made_by: str, days: int, person: str | None = None, replaces: bool = False
     ) -> Invitation:
-        """Keep an invitation for a link with this token. One for a `person`, or that `replaces`, ends the earlier ones.
+        """Store an invitation for a link with this token. With `person` or `replaces`, the earlier links end.
 
         Raises `InvalidAccountError`.
         """
@@ -116,14 +117,14 @@ class Accounts:
 
     @act_for(EVERYBODY)
     def list_invitations(self) -> list[Invitation]:
-        """List the links that still work, the first to end first."""
+        """List the valid links, by end."""
         query = sa.select(schema.invitation).where(self._is_valid()).order_by(_invitation.expires_at, _invitation.id)
         with self._store.database.begin_read() as connection:
             return [_to_invitation(row) for row in connection.execute(query)]
 
     @act_for(EVERYBODY)
     def find_invitation(self, token: str) -> Invitation:
-        """Return the invitation of a link, and leave it as it is. Raises `InvalidInvitationError`."""
+        """Return the invitation of a link, without using it. Raises `InvalidInvitationError`."""
         with self._store.database.begin_read() as connection:
             return self._require_invitation(connection, token)
 
@@ -139,7 +140,7 @@ class Accounts:
     @act_for(EVERYBODY)
     @retry_contended
     def accept_invitation(self, token: str, name: str, password_hash: str) -> Account:
-        """Use a link up: make the account, or give the person of the link the new password.
+        """Use a link: create the account, or set the new password of the link's person.
 
         Raises `InvalidInvitationError` and `InvalidAccountError`.
         """
@@ -161,9 +162,9 @@ class Accounts:
     @act_for(EVERYBODY)
     @retry_contended
     def change_password(self, name: str, former_hash: str, new_hash: str, *, session_id: str) -> bool:
-        """Change a password, and end all sessions of the person but one, and the links for a new password.
+        """Change a password. End the person's sessions except `session_id`, and the links for a new password.
 
-        Return whether the former password was still this one; else nothing changes.
+        Return False, and change nothing, if the former hash is no longer stored.
         """
         with self._store.database.begin_write("person") as connection:
             account = find_account(connection, name)
@@ -177,7 +178,7 @@ class Accounts:
     @act_for(EVERYBODY)
     @retry_contended
     def renew_hash(self, account: Account, new_hash: str) -> Account:
-        """Replace the hash of the same password, unless the password was changed meanwhile."""
+        """Replace the hash of an unchanged password, unless the password was changed meanwhile."""
         own = sa.and_(_person.name == account.name, _person.password_hash == account.password_hash)
         with self._store.database.begin_write("person") as connection:
             connection.execute(sa.update(schema.person).where(own).values(password_hash=new_hash))
@@ -186,9 +187,9 @@ class Accounts:
     @act_for(EVERYBODY)
     @retry_contended
     def change_role(self, name: str, role: Role) -> str:
-        """Change a role, and end the person's sessions, and the links that they have made as an admin. Return their name.
+        """Change a role. End the person's sessions and the links they made as an admin. Return their name.
 
-        A reader shares nothing: their shared links end. Raises `InvalidAccountError` for the last admin.
+        A new reader's shared links end too. Raises `InvalidAccountError` for the last admin.
         """
         with self._store.database.begin_write("person") as connection:
             account = select_account(connection, name)
@@ -199,7 +200,7 @@ class Accounts:
 
     @act_for(EVERYBODY)
     def check_erasable(self, name: str) -> None:
-        """Raises `InvalidAccountError` for nobody, and for the last admin."""
+        """Raise `InvalidAccountError` for an unknown name, and for the last admin."""
         with self._store.database.begin_read() as connection:
             require_other_admin(connection, select_account(connection, name))
 

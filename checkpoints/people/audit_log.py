@@ -1,4 +1,4 @@
-"""The audit log: people's actions beside the conversations. Changes write their entries themselves (storage.audit_rows).
+"""The audit log of people's actions beside the conversations. Changes write their own entries (rows.audit_rows).
 
 Every method acts for everybody: its caller has checked who asks.
 """
@@ -22,7 +22,7 @@ _entry = schema.audit_entry.c
 
 
 class AuditLog:
-    """The log in the database of a store. Entries older than `days` are neither shown nor kept; without, all are."""
+    """The log in a store's database. Entries older than `days` are neither shown nor kept. None keeps all."""
 
     def __init__(self, store: Store, days: int | None = None) -> None:
         self._store = store
@@ -31,7 +31,7 @@ class AuditLog:
     @act_for(EVERYBODY)
     @retry_contended
     def record(self, kind: AuditKind, detail: Mapping[str, Any], *, person: str | None = None, about: str = "") -> None:
-        """Write an entry about something that has no transaction of its own, and delete those that are too old."""
+        """Write an entry for an event without its own transaction, and delete expired entries."""
         with self._store.database.begin_write() as connection:
             if self._oldest is not None:
                 audit_rows.delete_older(connection, self._oldest)
@@ -41,7 +41,7 @@ class AuditLog:
     def list_entries(
         self, limit: int, *, before: int | None = None, person: str | None = None, kind: AuditKind | None = None
     ) -> list[AuditEntry]:
-        """List the newest entries, before a number, of one person (who did it, or whom it concerns) and of one kind."""
+        """List the newest entries before a number, optionally of a person (who acted, or is concerned) and of a kind."""
         query = sa.select(schema.audit_entry)
         if self._oldest is not None:
             query = query.where(_entry.time >= from_time(self._oldest))
@@ -57,7 +57,6 @@ class AuditLog:
 
     @act_for(EVERYBODY)
     def list_people(self) -> list[str]:
-        """List the names in the log."""
         names = sa.union(*(sa.select(column).where(column != "") for column in (_entry.person, _entry.about)))
         with self._store.database.begin_read() as connection:
             return sorted(connection.scalars(names), key=str.casefold)

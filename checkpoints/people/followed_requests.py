@@ -1,4 +1,4 @@
-"""The progress of long requests, and the wish to cancel them, where several processes serve the page."""
+"""Progress and cancellation of long requests, where several processes serve the page."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -14,25 +14,26 @@ from ..storage.ownership import EVERYBODY, act_for
 from ..store import Store
 from ..values.progress import Progress
 
-MAX_UNCHANGED = timedelta(minutes=1)  # of a request: its process is gone
+# A request unchanged for so long has lost its process.
+MAX_UNCHANGED = timedelta(minutes=1)
 _request = schema.long_request.c
 
 
 class FollowedRequests:
-    """The requests in the database of a store, for the owner who acts. Readers may export, and follow it."""
+    """The acting owner's requests in a store's database. Readers too may export, and follow the progress."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def note(self, request_id: str, progress: Progress | None) -> bool:
-        """Note how far a request is. Return whether somebody has cancelled it."""
+        """Store a request's progress. Return whether it was cancelled."""
         return self._put(request_id, progress=asdict(progress) if progress else None)
 
     def cancel(self, request_id: str) -> None:
         self._put(request_id, cancelled=True)
 
     def find_progress(self, request_id: str) -> Progress | None:
-        """Return the progress as noted last; None for a request that has not been noted, or has ended."""
+        """Return the last stored progress, or None for an unknown or ended request."""
         with self._store.database.begin_read() as connection:
             query = sa.select(_request.progress).where(self._is_own(request_id), _request.changed_at > self._find_oldest())
             found = connection.scalar(query)
@@ -46,7 +47,7 @@ class FollowedRequests:
 
     @retry_contended
     def _put(self, request_id: str, **values: object) -> bool:
-        """Change a request's row, or make one. Return whether it is cancelled."""
+        """Update or insert a request's row. Return whether it is cancelled."""
         own, oldest = self._is_own(request_id), self._find_oldest()
         key = {"owner": self._store.database.name_owner(), "id": request_id}
         values["changed_at"] = from_time(self._store.now())

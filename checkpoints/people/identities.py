@@ -1,7 +1,7 @@
-"""The people whom a provider signs in: a person is an issuer and a subject there, and neither an address nor a name.
+"""People signed in by a provider, identified by issuer and subject, not by an address or a name.
 
-The first sign-in makes the account. Its name is taken from the provider once, and is nobody else's; later ones renew the
-role alone. An identity outlives the erasure of its person, as a hash: whoever was erased does not come back by signing in.
+The first sign-in creates the account, with a unique name taken from the provider. Later sign-ins update only the role.
+An identity outlives its person's erasure as a hash, so an erased person does not come back by signing in.
 """
 
 import hashlib
@@ -31,14 +31,16 @@ from .account_rows import (
     select_account,
 )
 
-CODE_CHARS = 12  # of an identity: enough to tell those of one server apart
+# The characters of an identity that tell the people of a server apart.
+CODE_CHARS = 12
 _identity, _person = schema.identity.c, schema.person.c
 _NAMELESS = "Person"
-_BASE_CHARS = MAX_PERSON_NAME_CHARS - 10  # there is room for a number
+# This leaves room for a number.
+_BASE_CHARS = MAX_PERSON_NAME_CHARS - 10
 
 
 class ErasedPersonError(StateError):
-    """Somebody who was erased signs in again."""
+    """An erased person signs in again."""
 
     def __init__(self, identity: str) -> None:
         code = identity[:CODE_CHARS]
@@ -49,7 +51,7 @@ class ErasedPersonError(StateError):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Somebody who has signed in, and whether they have another role than the last time."""
+    """A sign-in, and whether the account is new or its role has changed."""
 
     account: Account
     is_new: bool = False
@@ -57,7 +59,7 @@ class Admission:
 
 
 class Identities:
-    """The identities in the database of a store. As with accounts, the caller has checked who they are."""
+    """The identities in a store's database. As with accounts, the caller has checked who they are."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -65,7 +67,7 @@ class Identities:
     @act_for(EVERYBODY)
     @retry_contended
     def admit(self, issuer: str, subject: str, wanted_name: str, role: Role) -> Admission:
-        """Return the account of somebody who signs in, with the role of now. Another role ends their sessions.
+        """Return the account for a sign-in, with the current role. A changed role ends their sessions.
 
         Raises `ErasedPersonError`.
         """
@@ -91,7 +93,7 @@ class Identities:
     @act_for(EVERYBODY)
     @retry_contended
     def end_sessions(self, issuer: str, subject: str) -> str | None:
-        """End the sessions of somebody who may not come in any more. Return their name, if they have one."""
+        """End the sessions of a person who is no longer admitted. Return their name, if known."""
         query = sa.select(_identity.person).where(_identity.id == hash_identity(issuer, subject))
         with self._store.database.begin_write("person") as connection:
             if person := connection.scalar(query):
@@ -101,30 +103,33 @@ class Identities:
     @act_for(EVERYBODY)
     @retry_contended
     def readmit(self, code: str) -> bool:
-        """Let somebody who was erased come again, as a new person. Return whether there was one."""
+        """Admit an erased person again, as a new person. Return whether the code was known."""
         own = sa.and_(_identity.person.is_(None), sa.func.substr(_identity.id, 1, CODE_CHARS) == code)
         with self._store.database.begin_write("person") as connection:
             is_readmitted = bool(connection.execute(sa.delete(schema.identity).where(own)).rowcount)
-            if is_readmitted:  # the entry has no code: nothing names who was erased
-                detail, now = {"readmits": True, "role": Role.MEMBER}, self._store.now()  # older versions read the role
+            # The entry omits the code: nothing may name an erased person.
+            if is_readmitted:
+                # Older versions read the role.
+                detail, now = {"readmits": True, "role": Role.MEMBER}, self._store.now()
                 audit_rows.insert_entry(connection, now, AuditKind.INVITATION, detail, person=THE_COMMAND_LINE)
         return is_readmitted
 
 
 def hash_identity(issuer: str, subject: str) -> str:
-    """Return the id of an identity. No issuer has a NUL: it is an address."""
+    """Return an identity's id. Issuers are addresses, so they contain no NUL."""
     return hashlib.sha256(f"{issuer}\0{subject}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _choose_name(connection: sa.Connection, wanted: str) -> str:
-    """Return a free name: the wanted one, or with a number behind it."""
+    """Return a free name: the wanted name, with a number if needed."""
     return next(name for name in _list_names(wanted) if is_free(connection, name))
 
 
 def _list_names(wanted: str) -> Iterator[str]:
     try:
         base = clean_person_name(wanted.replace(",", " ")[:_BASE_CHARS])[:_BASE_CHARS].strip()
-    except InvalidAccountError:  # nothing of it can be seen, or the name is reserved
+    except InvalidAccountError:
+        # The name is invisible or reserved.
         base = _NAMELESS
     yield base
     yield from (f"{base} {number}" for number in count(2))

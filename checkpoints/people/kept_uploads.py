@@ -1,4 +1,4 @@
-"""Files that a page has sent and no action has used yet, where several processes serve the page."""
+"""Uploaded files not yet used by an action, where several processes serve the page."""
 
 from datetime import timedelta
 
@@ -15,9 +15,9 @@ _upload = schema.upload.c
 
 
 class KeptUploads:
-    """The uploads in the database of a store, for the owner who acts: so many, and for so many seconds.
+    """The acting owner's uploads in a store's database, limited by bytes, count and age.
 
-    The oldest ones of whoever takes most room give way to new ones.
+    New uploads displace the oldest uploads of the owner with the most room in use.
     """
 
     def __init__(self, store: Store, *, max_bytes: int, max_count: int, max_seconds: float) -> None:
@@ -34,7 +34,7 @@ class KeptUploads:
             connection.execute(sa.insert(schema.upload).values(row))
 
     def find(self, upload_id: str) -> bytes | None:
-        """Return a file; None if it is not kept, or is another owner's."""
+        """Return a file, or None if it is not kept or belongs to another owner."""
         own = sa.and_(_upload.owner == self._store.database.name_owner(), _upload.id == upload_id)
         with self._store.database.begin_read() as connection:
             found = connection.scalar(sa.select(_upload.bytes).where(own, _upload.created_at > self._find_oldest()))
@@ -42,13 +42,13 @@ class KeptUploads:
 
     @retry_contended
     def forget(self, upload_id: str) -> None:
-        """Drop a file of the owner who acts, if it is still kept."""
+        """Drop a file of the acting owner."""
         own = sa.and_(_upload.owner == self._store.database.name_owner(), _upload.id == upload_id)
         with self._store.database.begin_write() as connection:
             connection.execute(sa.delete(schema.upload).where(own))
 
     def _make_room(self, connection: sa.Connection, new: KeptFile) -> None:
-        """Drop the uploads that are too old, and those beyond the limits."""
+        """Drop expired uploads, and those beyond the limits."""
         connection.execute(sa.delete(schema.upload).where(_upload.created_at <= self._find_oldest()))
         oldest_first = sa.select(_upload.id, _upload.owner, _upload.size).order_by(_upload.created_at, _upload.id.desc())
         kept = [KeptFile(*row) for row in connection.execute(oldest_first)]

@@ -1,6 +1,7 @@
-"""The people whom the owner of a conversation lets in: editors, who work in it, and readers, who follow it.
+"""People admitted to a conversation by its owner: editors, who work in it, and readers, who follow it.
 
-The check of each statement asks for their role (see storage.ownership). Only the owner lets people in; a member may leave.
+The check of each statement asks for their role (see storage.ownership). Only the owner admits people. A member may
+leave.
 """
 
 import sqlalchemy as sa
@@ -22,30 +23,30 @@ MEMBER_ROLES = (ThreadRole.EDITOR, ThreadRole.READER)
 
 
 class Members:
-    """The members of the conversations of a store."""
+    """The members of a store's conversations."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def find_role(self, thread_id: str) -> ThreadRole | None:
-        """Return the role of the person who acts; None for a conversation that they may not see."""
+        """Return the acting person's role, or None if they may not see the conversation."""
         with self._store.database.begin_read() as connection:
             return find_role(connection, thread_id)
 
     def require_owner(self, thread_id: str) -> None:
-        """Refuse somebody who does not own a conversation. Raises `ThreadNotFoundError`, and `OwnerOnlyError`."""
+        """Require that the acting person owns a conversation. Raises `ThreadNotFoundError`, and `OwnerOnlyError`."""
         with self._store.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
             require_owner(connection, thread_id)
 
     def require_member(self, thread_id: str, person: str) -> None:
-        """Check that the owner asks, about a member. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
+        """Require that the owner asks about an existing member. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
         self.require_owner(thread_id)
         if all(each.person != person for each in self.list_members(thread_id)):
             raise InvalidMemberError(sentence("{name} is not in this conversation.", name=person))
 
     def require_shared_thread(self, thread_id: str) -> Thread:
-        """Return a conversation of somebody else. Raises `InvalidMemberError`."""
+        """Return a conversation of another owner. Raises `InvalidMemberError`."""
         with self._store.database.begin_read() as connection:
             thread = thread_rows.select_thread(connection, thread_id)
         if thread.owner == self._store.database.name_owner():
@@ -53,20 +54,22 @@ class Members:
         return thread
 
     def list_members(self, thread_id: str) -> list[Member]:
-        """Return the members of a conversation, for its owner and for each of them."""
+        """Return a conversation's members, for its owner and its members."""
         with self._store.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
             return member_rows.select_members(connection, thread_id)
 
     @retry_contended
     def add_member(self, thread_id: str, name: str, role: ThreadRole) -> Member:
-        """Let a person into a conversation. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
+        """Admit a person to a conversation. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
         self._require_named_people()
-        self.require_owner(thread_id)  # before a name is looked up for somebody
+        # Checked before the look-up of a name.
+        self.require_owner(thread_id)
         person = self._find_person(name)
         made = Member(person, role, self._store.database.name_owner(), self._store.now())
         with self._store.database.begin_write(f"members of {person}") as connection:
-            thread = thread_rows.select_thread(connection, thread_id)  # locked, as the person is: both are counted
+            # Locked, like the person, because both are counted.
+            thread = thread_rows.select_thread(connection, thread_id)
             require_owner(connection, thread_id)
             members = member_rows.select_members(connection, thread_id)
             if person == thread.owner or any(each.person == person for each in members):
@@ -81,7 +84,7 @@ class Members:
 
     @retry_contended
     def change_role(self, thread_id: str, person: str, role: ThreadRole) -> None:
-        """Give a member another role. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
+        """Change a member's role. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
         with self._store.database.begin_write() as connection:
             thread_rows.select_thread(connection, thread_id)
             require_owner(connection, thread_id)
@@ -101,13 +104,12 @@ class Members:
 
     @retry_contended
     def leave(self, thread_id: str) -> None:
-        """Leave a conversation of somebody else; who only reads may do so, too. Raises `InvalidMemberError`."""
+        """Leave another owner's conversation, also as a reader. Raises `InvalidMemberError`."""
         self.require_shared_thread(thread_id)
         person = self._store.database.name_owner()
         with act_for(EVERYBODY), self._store.database.begin_write() as connection:
-            thread_rows.select_thread(
-                connection, thread_id, include_deleted=True
-            )  # locked: no answer of theirs begins meanwhile
+            # The lock keeps an answer of theirs from beginning meanwhile.
+            thread_rows.select_thread(connection, thread_id, include_deleted=True)
             if member_rows.delete_member(connection, thread_id, person):
                 detail = {"thread": thread_id, "left": True}
                 now = self._store.now()
@@ -119,9 +121,10 @@ class Members:
 
     @act_for(EVERYBODY)
     def _find_person(self, name: str) -> str:
-        """Return the name of a person as their account has it. Where none has an account, a proxy names the people."""
+        """Return a person's name as in their account. Without any accounts, a proxy names the people."""
         cleaned = clean_name(name)
-        if not cleaned or len(name) > MAX_MEMBER_NAME_CHARS or "," in cleaned:  # longer than any, or of an erased person
+        # No name is longer, and only names of erased people have a comma.
+        if not cleaned or len(name) > MAX_MEMBER_NAME_CHARS or "," in cleaned:
             text = sentence("A name has 1 to {limit} characters, and no comma.", limit=MAX_MEMBER_NAME_CHARS)
             raise InvalidMemberError(text)
         with self._store.database.begin_read() as connection:
@@ -140,7 +143,7 @@ class Members:
             raise InvalidMemberError(sentence("Nobody here is called {name}.", name=person)) from None
 
     def _check_room_for(self, connection: sa.Connection, person: str) -> None:
-        """Refuse a person who is in too many conversations of others, in the transaction that lets them in."""
+        """Refuse a person with too many shared conversations, in the transaction that admits them."""
         with pass_checks(connection):
             count = member_rows.count_shared(connection, person)
         if count >= MAX_SHARED_THREADS:

@@ -1,6 +1,6 @@
-"""Links under which strangers read a conversation as it is now, or the path to a checkpoint as it was.
+"""Links for strangers to read a conversation as it is now, or the path to a checkpoint as it was.
 
-A link has 256 random bits, of which the hash is kept, and an end. Its readers act for its owner, and only read.
+A link has 256 random bits, stored as a hash, and an end. Its readers act for its owner, read-only.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ class NewShare:
 
 @dataclass(frozen=True, slots=True)
 class SharedThing:
-    """The target of a link at a moment: the conversation, and the checkpoint if it is one."""
+    """The target of a link: the conversation, and the checkpoint if the link has one."""
 
     share: Share
     thread: Thread
@@ -60,14 +60,14 @@ class SharedThing:
 
 
 class Shares:
-    """The links in the database of a store. All but `open_link` act for the owner of the conversation."""
+    """The links in a store's database. All methods but `open_link` act for the conversation's owner."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     @retry_contended
     def make_link(self, token: str, link: NewShare) -> Share:
-        """Make a link with this token. Raises `InvalidShareError`, and `NotFoundError` for a place that the owner lacks."""
+        """Make a link with this token. Raises `InvalidShareError`, and `NotFoundError` for an unknown place."""
         if not 1 <= link.days <= MAX_SHARE_DAYS:
             raise InvalidShareError(sentence("A link works for 1 to {days} days.", days=MAX_SHARE_DAYS))
         now = self._store.now()
@@ -93,7 +93,7 @@ class Shares:
         return made
 
     def list_links(self, thread_id: str) -> list[tuple[Share, str | None]]:
-        """List the links of a conversation that still work, the newest first, each with the name of its checkpoint."""
+        """List a conversation's valid links, newest first, each with the name of its checkpoint."""
         named = sa.select(schema.share, schema.checkpoint.c.name).outerjoin(
             schema.checkpoint, schema.checkpoint.c.id == _share.checkpoint_id
         )
@@ -117,9 +117,9 @@ class Shares:
     @act_for(EVERYBODY)
     @retry_contended
     def open_link(self, token: str) -> SharedThing:
-        """Return the thing that a link shows, and count that it was opened. A wrong token writes nothing.
+        """Return what a link shows, and count the opening. A wrong token writes nothing.
 
-        Raises `ShareNotFoundError` for a link that is wrong, has ended or was revoked, or whose thing is deleted.
+        Raises `ShareNotFoundError` if the link is wrong, expired or revoked, or its target is deleted.
         """
         with self._store.database.begin_read() as connection:
             found = self._find_thing(connection, token)
@@ -154,7 +154,7 @@ class Shares:
 
 
 def _require_own_thread(connection: sa.Connection, thread_id: str) -> None:
-    """Raises `ThreadNotFoundError`, and `OwnerOnlyError` for a member: a link lets strangers in."""
+    """Raise `ThreadNotFoundError`, or `OwnerOnlyError` for a member, since a link admits strangers."""
     thread_rows.select_thread(connection, thread_id)
     require_owner(connection, thread_id)
 
@@ -167,7 +167,7 @@ def _to_row(share: Share) -> dict[str, object]:
 
 
 def _to_share(row: sa.Row[tuple[object, ...]]) -> Share | None:
-    """Return None where the redaction cannot be read: such a link must not show everything, and is as good as ended."""
+    """Parse a row. An unreadable redaction gives None, as if the link had ended, because it must not show everything."""
     try:
         parts = row.redaction["tool_results"], tuple(row.redaction["patterns"]), row.redaction["files"]
     except (KeyError, TypeError):

@@ -1,6 +1,6 @@
-"""The counters of tries to sign in, the same for every process. A counter is a moment: see `people.tries`.
+"""Counters of sign-in attempts, shared by all processes. A counter is a moment: see `people.tries`.
 
-Names and addresses are kept as hashes, until no try counts any more.
+Names and addresses are stored as hashes, until no attempt counts any more.
 """
 
 import hashlib
@@ -15,15 +15,17 @@ from ..storage.database import retry_contended
 from ..storage.ownership import EVERYBODY, act_for
 from ..store import Store
 
-Key = tuple[str, ...]  # what a counter counts by
-Moments = Mapping[Key, datetime]  # when each counter is clear
+# What a counter counts by.
+Key = tuple[str, ...]
+# When each counter is clear.
+Moments = Mapping[Key, datetime]
 _counter = schema.sign_in_counter.c
 
 
 class SignInCounters:
-    """The counters in the database of a store. Every method acts for everybody.
+    """The counters in a store's database. Every method acts for everybody.
 
-    All processes count by one clock: PostgreSQL's, where that is the database. Tests give another.
+    All processes use the same clock, which is PostgreSQL's on PostgreSQL. Tests pass another.
     """
 
     def __init__(self, store: Store, clock: Callable[[], datetime] | None = None) -> None:
@@ -31,14 +33,14 @@ class SignInCounters:
 
     @act_for(EVERYBODY)
     def read(self, keys: Sequence[Key]) -> tuple[datetime, Moments]:
-        """Return the time, and the counters that are not clear."""
+        """Return the time, and the counters not yet clear."""
         with self._database.begin_read() as connection:
             return self._read_clock(connection), self._select(connection, keys)
 
     @act_for(EVERYBODY)
     @retry_contended
     def change(self, keys: Sequence[Key], change: Callable[[datetime, Moments], Moments]) -> None:
-        """Replace counters by the result of `change` at a time. No other process changes any meanwhile."""
+        """Replace counters by the result of `change`. Other processes change no counter meanwhile."""
         with self._database.begin_write("sign-in counters") as connection:
             now = self._read_clock(connection)
             changed = change(now, self._select(connection, keys))

@@ -1,6 +1,6 @@
-"""The sessions of people, as every process finds them. A session is a row beside its person's, and has the person's role.
+"""Sessions, shared by all processes. A session's row refers to its person's row, and takes the role from there.
 
-Secrets come as hashes. Every method acts for everybody: its caller has checked who asks.
+Secrets are given as hashes. Every method acts for everybody: its caller has checked who asks.
 """
 
 from collections.abc import Callable, Collection
@@ -27,7 +27,7 @@ _found = sa.select(
 
 
 class AccountChangedError(StateError):
-    """An account has another role or password by now, or was erased."""
+    """The account's role or password has changed, or it was erased."""
 
     def __init__(self) -> None:
         super().__init__(sentence("This account was changed in this moment. Sign in again."))
@@ -35,7 +35,7 @@ class AccountChangedError(StateError):
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """One signed-in browser. Times are seconds since 1970."""
+    """A signed-in browser. Times are seconds since 1970."""
 
     id: str
     cookie_hash: str
@@ -49,16 +49,18 @@ class StoredSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """After so many seconds a session ends, and after so many without use; of more than `per_person`, the least used one."""
+    """The limits of sessions in total seconds, idle seconds and number. Beyond `per_person`, the least used session
+    ends."""
 
     max_seconds: float
     max_idle_seconds: float
     per_person: int
-    are_of_provider: bool = False  # of people whom a provider signs in, or else of those with passwords
+    # People signed in by a provider, not by passwords.
+    are_of_provider: bool = False
 
 
 class StoredSessions:
-    """The open sessions in the database of a store."""
+    """The open sessions in a store's database."""
 
     def __init__(self, store: Store, limits: SessionLimits, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._database = store.database
@@ -68,7 +70,8 @@ class StoredSessions:
     @act_for(EVERYBODY)
     @retry_contended
     def begin(self, session: StoredSession, credential: str | None = None) -> list[StoredSession]:
-        """Keep a session, and return those that end for it. With a `credential`, the person's password hash must be this.
+        """Store a session, and return the sessions ended for it. A given `credential` must be the person's password
+        hash.
 
         Raises `AccountChangedError`.
         """
@@ -78,7 +81,7 @@ class StoredSessions:
         values = {name: getattr(session, name) for name in ("id", "cookie_hash", "page_key_hash", "person", "browser")}
         times = {name: _to_microseconds(getattr(session, name)) for name in ("signed_in_at", "seen_at")}
         with self._database.begin_write() as connection:
-            # Locked: no change of the account comes between.
+            # Locked, so the account cannot change in between.
             if connection.execute(sa.select(_person.name).where(own).with_for_update(read=True)).first() is None:
                 raise AccountChangedError
             connection.execute(sa.delete(schema.session).where(sa.not_(self._is_open())))
@@ -89,13 +92,13 @@ class StoredSessions:
 
     @act_for(EVERYBODY)
     def find(self, cookie_hashes: Collection[str]) -> list[StoredSession]:
-        """Return the open sessions among those of some cookies."""
+        """Return the open sessions of these cookies."""
         with self._database.begin_read() as connection:
             return self._select(connection, _session.cookie_hash.in_(cookie_hashes))
 
     @act_for(EVERYBODY)
     def list_open(self, person: str) -> list[StoredSession]:
-        """List the open sessions of a person, the last seen first."""
+        """List a person's open sessions, last seen first."""
         with self._database.begin_read() as connection:
             return self._select(connection, _session.person == person)
 
@@ -121,7 +124,7 @@ class StoredSessions:
         return [_to_session(row._asdict()) for row in connection.execute(query)]
 
     def _is_of_this_way_in(self) -> sa.ColumnElement[bool]:
-        """Leave out the people of another AUTH, to which this database belonged before."""
+        """Leave out people of another AUTH setting, used earlier with this database."""
         if self._limits.are_of_provider:
             return sa.exists().where(schema.identity.c.person == _person.name)
         return _person.password_hash != ""

@@ -1,4 +1,4 @@
-"""The usage of people over days: the tokens by model, and the stored bytes."""
+"""Usage of people over days: the tokens by model, and the stored bytes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,27 +11,31 @@ from ..store import Store
 from ..values.errors import TakesTooLongError
 
 USAGE_DAYS = 30
-MAX_MEASURE_SECONDS = 2.0  # of what is stored
+# Measuring the stored bytes stops after this time.
+MAX_MEASURE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleUsage:
-    """The usage of people. `today` is the last day of the rows; `storage` None: measuring it takes too long."""
+    """The usage of people in the last 30 days.
+
+    `today` is the rows' last day. `threads` counts listed conversations by owner. `storage` is in bytes by owner, or
+    None if measuring takes too long.
+    """
 
     today: int
-    rows: Sequence[UsageRow]  # of the last 30 days
-    threads: Mapping[str, int]  # listed conversations, by owner
-    storage: Mapping[str, int] | None  # bytes, by owner
+    rows: Sequence[UsageRow]
+    threads: Mapping[str, int]
+    storage: Mapping[str, int] | None
 
 
 def read_own_usage(store: Store) -> PeopleUsage:
-    """Read the usage of the person who acts."""
     return _read_usage(store, store.database.name_owner())
 
 
 @act_for(EVERYBODY)
 def read_usage_of_all(store: Store) -> PeopleUsage:
-    """Read the usage of everybody. Its caller has checked who asks."""
+    """Read everybody's usage. The caller has checked who asks."""
     return _read_usage(store, None)
 
 
