@@ -12,22 +12,25 @@ _MIN_PORTION_PAGES = 100
 
 
 def write_backup(database: Database, target: Path, report: Report = ignore_progress) -> None:
-    """Copy the database to `target` by SQLite's own backup: a copy of the file would miss the log beside it.
+    """Copy the database to `target` with SQLite's backup, since a plain copy of the file would miss the log beside it.
 
     Nothing is overwritten. `target` appears only when the copy is complete, on disk and checked. Raises `BackupError`.
     """
     if database.kind != "sqlite":
         raise BackupError("A PostgreSQL database is backed up by its own pg_dump.")
-    part = target.with_name(f"{target.name}.part")  # a file that a kill leaves behind does not look like a backup
+    # A file left by a kill does not look like a backup.
+    part = target.with_name(f"{target.name}.part")
     try:
-        if target.exists():  # checked early: copying may take long
+        # Checked early, because copying may take long.
+        if target.exists():
             raise FileExistsError
         os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
         _copy_database(database, part, report)
         report(Progress("Checking the copy"))
         _check_copy(part)
         _sync_to_disk(part)
-        os.link(part, target)  # no rename: it would overwrite a file made in between
+        # A rename would overwrite a file made in between.
+        os.link(part, target)
         _sync_to_disk(target.parent)
     except FileExistsError as error:
         raise BackupError(f"{target} is there already; nothing was overwritten.") from error
@@ -38,7 +41,7 @@ def write_backup(database: Database, target: Path, report: Report = ignore_progr
 
 
 def _copy_database(database: Database, target: Path, report: Report) -> None:
-    """Copy in portions. The snapshot is open before the first: without it, each write of a server begins the copy again."""
+    """Copy in portions. An open snapshot keeps a server's writes from restarting the copy."""
 
     def report_pages(_status: int, remaining: int, total: int) -> None:
         report(Progress("Copying", total - remaining, total, "pages"))

@@ -1,4 +1,4 @@
-"""The rows that an erasure takes away, counted."""
+"""The counts of rows removed by an erasure."""
 
 from dataclasses import dataclass, fields
 
@@ -7,17 +7,22 @@ from ..values.text import pluralize
 
 @dataclass(frozen=True, slots=True)
 class ErasePlan:
-    """The rows to be erased, counted. `threads` are the titles of the conversations that are erased completely."""
+    """The counts of rows to erase.
+
+    `threads` are the titles of completely erased conversations. `changes` can no longer be undone or redone. `files`
+    are named by no message afterwards. `tags` are removed tags. Nothing shows the errors and requests of `runs` any
+    more.
+    """
 
     threads: tuple[str, ...]
     messages: int
     checkpoints: int
     branches: int
-    changes: int  # that can no longer be undone or redone
-    files: int = 0  # attached files that no message names afterwards
-    tags: int = 0  # removed ones
-    states: int = 0  # of graphs
-    runs: int = 0  # whose errors and requests nothing shows any more
+    changes: int
+    files: int = 0
+    tags: int = 0
+    states: int = 0
+    runs: int = 0
 
     def __bool__(self) -> bool:
         return any(getattr(self, each.name) for each in fields(self))

@@ -1,7 +1,7 @@
 """Erasure of a whole conversation, or of unreachable rows: the only operation that destroys data.
 
-A message is reachable from a branch, from a listed checkpoint, and through undo or redo. `plan_erasure` counts the rows;
-`erase` also removes them from the file: from SQLite's freed pages and from the log beside the file.
+A message is reachable from a branch, from a listed checkpoint, and through undo or redo. `plan_erasure` counts the
+rows. `erase` also removes them from the file: from SQLite's freed pages and from the log beside the file.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -40,15 +40,15 @@ _TABLES_OF_THREAD = (
     schema.thread_member,
 )
 _EMPTY_BRANCH = {"head_id": None, "name": "", "state_id": None}
-_MAX_CONDITIONS = 200  # in one statement
-# SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.
-# On PostgreSQL these would keep every move of a head waiting, and no table refers to messages.
+_MAX_CONDITIONS = 200
+# SQLite looks up each deleted message in referring tables. Only erasure needs these indexes, so only it makes them. On
+# PostgreSQL they would block every move of a head, and no table refers to messages.
 _SQLITE_INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
 
 
 @dataclass(frozen=True, slots=True)
 class _ThreadErasure:
-    """The rows of one thread to be erased: messages by `segments` (segment, first erased depth), other rows by id."""
+    """A thread's rows to erase: messages by `segments` (segment, first erased depth), other rows by id."""
 
     thread: Thread
     is_whole: bool
@@ -64,11 +64,9 @@ class _ThreadErasure:
 def plan_erasure(
     database: Database, thread_id: str | None = None, *, keep_undo: bool = True, report: Report = ignore_progress
 ) -> ErasePlan:
-    """Count the rows that `erase` would erase: this conversation, or the unreachable rows of all conversations.
-
-    Without `keep_undo`, rows that only undo or redo can restore count as unreachable, deleted conversations included.
-    Raises `ThreadNotFoundError`, and `RunActiveError` while an answer is being written.
-    """
+    """Count the rows `erase` would erase: this conversation, or the unreachable rows of all conversations. Without
+    `keep_undo`, rows restorable only by undo or redo count as unreachable, including deleted conversations. Raises
+    `ThreadNotFoundError`, and `RunActiveError` while an answer is being written."""
     with database.begin_read() as connection:
         allow_long_pauses(connection)
         erasures = list(_plan_threads(connection, thread_id, keep_undo, report))
@@ -79,7 +77,7 @@ def plan_erasure(
 def erase(
     database: Database, thread_id: str | None = None, *, keep_undo: bool = True, report: Report = ignore_progress
 ) -> ErasePlan:
-    """Erase the rows that `plan_erasure` counts, irrevocably, and return their counts. Requires exclusive use."""
+    """Erase the rows counted by `plan_erasure`, irrevocably, and return their counts. Requires exclusive use."""
     with database.begin_write() as connection:
         allow_long_pauses(connection)
         erasures = list(_plan_threads(connection, thread_id, keep_undo, report))
@@ -88,20 +86,21 @@ def erase(
         detail = {"thread": thread_id, "messages": sum(each.messages for each in erasures)}
         audit_rows.insert_entry(connection, datetime.now(UTC), AuditKind.ERASE, detail)
         if connection.dialect.name == "sqlite":
-            report(Progress("Rewriting the file"))  # before the commit: a report may still refuse
+            # Reported before the commit, because a report may still refuse.
+            report(Progress("Rewriting the file"))
     if database.engine.dialect.name == "sqlite":
         sqlite.vacuum_file(database.engine)
     return _sum_up(erasures, lost_files, lost_tags)
 
 
 def plan_owner(connection: sa.Connection, owner: str, report: Report = ignore_progress) -> ErasePlan:
-    """Count the conversations of an owner, deleted ones among them. Raises `RunActiveError`."""
+    """Count an owner's conversations, including deleted conversations. Raises `RunActiveError`."""
     erasures = _plan_threads_of(connection, owner, report)
     return _sum_up(erasures, _select_orphan_files(connection, erasures), 0)
 
 
 def erase_owner(connection: sa.Connection, owner: str, report: Report = ignore_progress) -> ErasePlan:
-    """Erase the conversations of an owner, and return their counts. Raises `RunActiveError`."""
+    """Erase an owner's conversations, and return their counts. Raises `RunActiveError`."""
     erasures = _plan_threads_of(connection, owner, report)
     return _sum_up(erasures, _run_erasures(connection, erasures, report, keep_tags=True), 0)
 
@@ -115,7 +114,7 @@ def _plan_threads_of(connection: sa.Connection, owner: str, report: Report) -> l
 def _run_erasures(
     connection: sa.Connection, erasures: Sequence[_ThreadErasure], report: Report, *, keep_tags: bool
 ) -> Sequence[str]:
-    """Return the hashes of the files that were erased with the rows."""
+    """Erase the rows. Return the hashes of the erased files."""
     indexes = _SQLITE_INDEXES if connection.dialect.name == "sqlite" else {}
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
@@ -176,7 +175,7 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
     forks = thread_rows.select_segment_parents(connection, thread.id)
     reached = _reach_of_messages(connection, messages, forks)
     for row in connection.execute(sa.select(schema.checkpoint).where(_checkpoint_columns.thread_id == thread.id)):
-        # As the store lists them: a checkpoint on no branch's path, now or after an undo, is never shown again.
+        # Like the store's list: a checkpoint on no branch's path, now or after an undo, is never shown again.
         listed = row.depth <= reached.get(row.segment, -1) or (row.detached and row.branch_id in branch_ids)
         if row.id in checkpoints or (row.deleted_at is None and listed):
             messages.add(row.message_id)
@@ -193,12 +192,11 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
 
 
 def _reach_of_messages(connection: sa.Connection, roots: set[str], parents: history.SegmentParents) -> dict[int, int]:
-    """Return the last depth of each segment on a path to one of these messages."""
     return history.find_reachable_depths(thread_rows.select_nodes(connection, roots).values(), parents)
 
 
 def _count_beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, int]) -> tuple[int, list[tuple[int, int]]]:
-    """Count the messages after the kept ones of each segment, and return the depth of the first in each."""
+    """Count the messages after the kept messages of each segment, and return the first depth of them in each."""
     own = sa.select(_segment_columns.id).where(_segment_columns.thread_id == thread_id)
     tips = sa.select(_message_columns.segment, sa.func.min(_message_columns.depth), sa.func.max(_message_columns.depth))
     total, beyond = 0, []
@@ -213,7 +211,6 @@ def _count_beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, 
 
 
 def _select_orphan_files(connection: sa.Connection, erasures: Sequence[_ThreadErasure]) -> list[str]:
-    """Return the hashes of the files that no message names after these erasures."""
     whole = {erasure.thread.id for erasure in erasures if erasure.is_whole}
     starts = {segment: start for erasure in erasures for segment, start in erasure.segments}
     return file_rows.find_orphan_files(
@@ -236,13 +233,15 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: St
     run_erasure.erase_texts(connection, thread_id, erasure.runs)
     for identifier in erasure.checkpoints:
         connection.execute(sa.delete(schema.checkpoint).where(_checkpoint_columns.id == identifier))
-    for identifier in erasure.branches:  # the row stays, empty: the order of the other branches counts it
+    # The empty row stays, because it counts in the order of the other branches.
+    for identifier in erasure.branches:
         connection.execute(sa.update(schema.branch).where(_branch_columns.id == identifier).values(_EMPTY_BRANCH))
     is_lost = [
         sa.and_(_message_columns.segment == segment, _message_columns.depth >= start) for segment, start in erasure.segments
     ]
     _erase_messages(connection, messages, is_lost)
-    for segment, _ in sorted(erasure.segments, reverse=True):  # the children of a segment have higher numbers
+    # Child segments have higher numbers.
+    for segment, _ in sorted(erasure.segments, reverse=True):
         has_messages = sa.exists().where(_message_columns.segment == segment)
         connection.execute(sa.delete(schema.segment).where(_segment_columns.id == segment, ~has_messages))
     if erasure.changes:
@@ -255,7 +254,7 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: St
 
 
 def _erase_strays(connection: sa.Connection, thread_ids: Collection[str], messages: StepCounter) -> None:
-    """Erase the messages of conversations that stand in segments of others, as only damage leaves them."""
+    """Erase messages of these conversations in segments of others, which only damage leaves behind."""
     if not thread_ids:
         return
     is_elsewhere = sa.and_(
@@ -269,14 +268,15 @@ def _erase_strays(connection: sa.Connection, thread_ids: Collection[str], messag
 
 
 def _erase_messages_of_thread(connection: sa.Connection, thread_id: str, messages: StepCounter) -> None:
-    """Erase a conversation's messages by segment: messages have no index by thread. `_erase_strays` erases the others."""
+    """Erase a conversation's messages by segment, since messages have no index by thread. `_erase_strays` erases the
+    others."""
     of_thread = _message_columns.thread_id == thread_id
     segments = connection.scalars(sa.select(_segment_columns.id).where(_segment_columns.thread_id == thread_id)).all()
     _erase_messages(connection, messages, [sa.and_(_message_columns.segment == each, of_thread) for each in segments])
 
 
 def _erase_messages(connection: sa.Connection, messages: StepCounter, conditions: Sequence[sa.ColumnElement[bool]]) -> None:
-    """Erase the messages that meet any of these conditions, and their words, in portions."""
+    """Erase the messages for which any condition holds, with their words, in portions."""
     for start in range(0, len(conditions), _MAX_CONDITIONS):
         is_lost = sa.or_(*conditions[start : start + _MAX_CONDITIONS])
         query = sa.select(*search_index.MESSAGE_COLUMNS, _message_columns.id).where(is_lost)

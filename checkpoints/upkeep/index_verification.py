@@ -1,7 +1,7 @@
-"""Verification of the search's index: each entry is compared with the message or checkpoint that it indexes.
+"""Verify the search index: compare each entry with its message or checkpoint.
 
-The words are made again, a portion at a time. SQLite's table of words holds no text, so it cannot be compared row by row:
-the sum of its words is compared with that of the words made again.
+The words are made again, a portion at a time. SQLite's table of words holds no text and cannot be compared row by row,
+so the sum of its words is compared with the sum of the new words.
 """
 
 import zlib
@@ -35,14 +35,19 @@ _COUNT_UNEQUAL = sa.text(
 
 @dataclass(slots=True)
 class IndexComparison:
-    """The index as far as it is compared, in numbers."""
+    """Counts from comparing the index.
 
-    queued: int = 0  # messages and checkpoints that the server will index
-    missing: int = 0  # messages and checkpoints without an entry that are not queued
-    unequal: int = 0  # entries with other words
-    surplus: int = 0  # entries of nothing
-    word_sum: int = 0  # of the words that the entries should have
-    has_equal_words: bool = True  # SQLite's table of words has the same sum
+    `queued` messages and checkpoints will be indexed by the server. `missing` have no entry and are not queued.
+    `unequal` entries have other words, and `surplus` entries belong to nothing. `word_sum` is the sum of the expected
+    words, and `has_equal_words` tells whether SQLite's table of words has the same sum.
+    """
+
+    queued: int = 0
+    missing: int = 0
+    unequal: int = 0
+    surplus: int = 0
+    word_sum: int = 0
+    has_equal_words: bool = True
 
     def list_problems(self) -> list[str]:
         """Return a sentence for each kind of defect."""
@@ -61,16 +66,16 @@ class IndexComparison:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A stored entry, and its words as they are made again."""
+    """A stored entry with its new words. `kept` is the part of its words stored by SQLite."""
 
     number: int
-    kept: str  # what SQLite's entry keeps of its words
+    kept: str
     expected_kept: str
     words: Sequence[str]
 
 
 def compare_index(connection: sa.Connection, on_messages: Callable[[int], object]) -> IndexComparison:
-    """Compare the index with all messages and checkpoints; `on_messages` is called with the number of each portion."""
+    """Compare the index with all messages and checkpoints. `on_messages` gets the number of messages in each portion."""
     found = IndexComparison()
     for rows in _iterate_messages(connection):
         entries = [row for row in rows if row.number is not None]
@@ -110,12 +115,12 @@ def _compare(connection: sa.Connection, found: IndexComparison, entries: Sequenc
 
 
 def _sum_words(words: Iterable[tuple[str, int]]) -> int:
-    """Return the sum of words and their numbers. It is the same in any order."""
+    """Return a sum over words and their counts, independent of their order."""
     return sum(zlib.crc32(word.encode()) * number for word, number in words)
 
 
 def _iterate_messages(connection: sa.Connection) -> Iterator[Sequence[Any]]:
-    """Yield all messages with their entries, in portions that end at a number of characters."""
+    """Yield all messages with their entries, in portions limited by characters."""
     at_place = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
     joined = schema.message.outerjoin(schema.search_entry, at_place)
     joined = joined.outerjoin(schema.search_pending, _pending.segment == _message.segment)
@@ -130,7 +135,6 @@ def _iterate_messages(connection: sa.Connection) -> Iterator[Sequence[Any]]:
 
 
 def _iterate_checkpoints(connection: sa.Connection) -> Iterator[Sequence[Any]]:
-    """Yield all listed checkpoints with their entries, in portions."""
     joined = schema.checkpoint.outerjoin(schema.search_entry, _entry.checkpoint_id == _checkpoint.id)
     joined = joined.outerjoin(schema.search_pending, _pending.segment == _checkpoint.segment)
     columns = (*search_index.CHECKPOINT_COLUMNS, _checkpoint.depth, *_list_entry_columns(connection))
@@ -143,13 +147,13 @@ def _iterate_checkpoints(connection: sa.Connection) -> Iterator[Sequence[Any]]:
 
 
 def _list_entry_columns(connection: sa.Connection) -> tuple[sa.ColumnElement[Any], ...]:
-    """Return the number of an entry, the words that SQLite's keeps, and the depth from which its segment is queued."""
+    """Return an entry's number, the words stored by SQLite, and the depth from which its segment is queued."""
     words = sa.literal("").label("words") if connection.dialect.name == "postgresql" else _entry.words
     return _entry.number, words, _pending.depth.label("queued_depth")
 
 
 def _count_surplus(connection: sa.Connection) -> int:
-    """Count the entries whose message or listed checkpoint is not there."""
+    """Count the entries whose message or listed checkpoint is missing."""
     at_place = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
     of_listed = sa.and_(_entry.checkpoint_id == _checkpoint.id, _checkpoint.deleted_at.is_(None))
     joined = schema.search_entry.outerjoin(schema.message, at_place).outerjoin(schema.checkpoint, of_listed)
@@ -158,14 +162,13 @@ def _count_surplus(connection: sa.Connection) -> int:
 
 
 def _iterate_terms(connection: sa.Connection) -> Iterator[tuple[str, int]]:
-    """Yield each word of SQLite's table with its number."""
     with _open_terms(connection), connection.exec_driver_sql("SELECT term, cnt FROM temp.search_terms") as rows:
         yield from ((row.term, row.cnt) for row in rows)
 
 
 @contextmanager
 def _open_terms(connection: sa.Connection) -> Iterator[None]:
-    """Make a temporary table of the words. A connection for reading forbids that as well, so it is allowed for a moment."""
+    """Make a temporary table of the words. Read-only connections forbid this, so writes are allowed for a moment."""
     forbids_writes = connection.exec_driver_sql("PRAGMA query_only").scalar_one()
     connection.exec_driver_sql("PRAGMA query_only = OFF")
     connection.exec_driver_sql(_TERMS)

@@ -1,7 +1,7 @@
-"""Erasure of a person: the account, and all that is theirs. It needs no exclusive use, so the file keeps its size.
+"""Erasure of a person: the account, and all rows of theirs. It needs no exclusive use, so the file keeps its size.
 
-Their sessions end with the account. Their answers have to be stopped first: see people.admin.
-At their changes in conversations of others, a number takes the place of their name.
+Their sessions end with the account. Their answers must be stopped first: see people.admin. In conversations of others,
+a number replaces their name on their changes.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from .erase_plan import ErasePlan
 
 @dataclass(frozen=True, slots=True)
 class PersonErasure:
-    """The things of a person that are erased, counted."""
+    """The counts of a person's erased rows."""
 
     name: str
     threads: ErasePlan
@@ -34,7 +34,7 @@ class PersonErasure:
 
 @act_for(EVERYBODY)
 def plan_person_erasure(database: Database, name: str, report: Report = ignore_progress) -> PersonErasure:
-    """Count the rows that `erase_person` would erase. Raises `InvalidAccountError`, and `RunActiveError`."""
+    """Count the rows `erase_person` would erase. Raises `InvalidAccountError`, and `RunActiveError`."""
     with database.begin_read() as connection:
         allow_long_pauses(connection)
         account = _find_account(connection, name)
@@ -44,7 +44,7 @@ def plan_person_erasure(database: Database, name: str, report: Report = ignore_p
 
 @act_for(EVERYBODY)
 def erase_person(database: Database, name: str, report: Report = ignore_progress) -> PersonErasure:
-    """Erase a person for good, and return the counts. An error that `report` raises leaves everything as it was.
+    """Erase a person for good, and return the counts. If `report` raises an error, nothing changes.
 
     Raises `InvalidAccountError`, and `RunActiveError`.
     """
@@ -73,7 +73,8 @@ def erase_person(database: Database, name: str, report: Report = ignore_progress
 
 
 def _find_account(connection: sa.Connection, name: str) -> Account | None:
-    """Return the account of a person; None for an owner whom a proxy signs in. Raises `InvalidAccountError` for nobody."""
+    """Return a person's account, or None for an owner signed in by a proxy. Raises `InvalidAccountError` for unknown
+    names."""
     try:
         return select_account(connection, name)
     except InvalidAccountError:
@@ -83,7 +84,6 @@ def _find_account(connection: sa.Connection, name: str) -> Account | None:
 
 
 def _count_names(connection: sa.Connection, owner: str) -> tuple[int, int]:
-    """Count the saved prompts and the tags of an owner."""
     prompts, tags = (
         connection.scalar(sa.select(sa.func.count()).select_from(table).where(table.c.owner == owner)) or 0
         for table in (schema.saved_prompt, schema.tag)

@@ -1,4 +1,4 @@
-"""Reindexing: the search's index is made again from all messages and checkpoints."""
+"""Reindexing: rebuild the search index from all messages and checkpoints."""
 
 import sqlalchemy as sa
 
@@ -11,7 +11,7 @@ _LAST_NUMBER = sa.select(sa.func.coalesce(sa.func.max(schema.search_entry.c.numb
 
 
 def rebuild_index(database: Database, report: Report = ignore_progress) -> int:
-    """Empty the index, and fill it again in portions; return the number of entries. Requires exclusive use.
+    """Empty the index and fill it again in portions. Return the number of entries. Requires exclusive use.
 
     After an interruption, the server indexes the rest.
     """
@@ -24,7 +24,8 @@ def rebuild_index(database: Database, report: Report = ignore_progress) -> int:
     while is_pending:
         with database.begin_write("search") as connection:
             is_pending = search_index.index_portion(connection)
-            made = max(done, (connection.scalar(_LAST_NUMBER) or 0) - first)  # numbers ascend
+            # Numbers ascend.
+            made = max(done, (connection.scalar(_LAST_NUMBER) or 0) - first)
         entries.add(made - done)
         done = made
     with database.begin_read() as connection:

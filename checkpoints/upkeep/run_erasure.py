@@ -1,4 +1,4 @@
-"""Erasure of the texts of runs that nothing shows any more: a provider's words may quote the prompt, a job the answers."""
+"""Erase texts of runs that are shown nowhere: a provider's words may quote the prompt, a job the answers."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,13 +12,14 @@ from ..values.history import Place
 _run, _candidate, _message, _rerun = schema.run.c, schema.candidate.c, schema.message.c, schema.rerun.c
 _NO_TEXTS: dict[str, Any] = {**NO_ERROR, **to_draft_columns(NO_DRAFT)}
 _NO_REQUEST = {"job": None, "rerun_id": None, "rerun_number": None}
-_MAX_IDS = 500  # in one statement
+_MAX_IDS = 500
 
 
 def find_lost_runs(connection: sa.Connection, thread_id: str, lost_messages: Iterable[Place]) -> list[str]:
-    """Return the runs of a thread that have texts, and that no head shows, now or later.
+    """Return a thread's runs with texts, but without a head to show them, now or later.
 
-    A head shows the newest run that ended there. The messages of each given segment are lost from its depth on.
+    A head shows the newest run that ended there. `lost_messages` gives segments with the depth from which messages are
+    lost.
     """
     starts, shown, found = dict(lost_messages), set[str | None](), list[str]()
     of_candidate = sa.exists().where(_candidate.run_id == _run.id, _has_texts(schema.candidate, NO_ERROR))
@@ -41,7 +42,7 @@ def _has_texts(table: sa.Table, names: Iterable[str]) -> sa.ColumnElement[bool]:
 
 
 def erase_texts(connection: sa.Connection, thread_id: str, run_ids: Sequence[str]) -> None:
-    """Erase the texts of runs, of their candidates, and the reruns that no run belongs to any more."""
+    """Erase the texts of runs and their candidates, and the reruns without any run."""
     for start in range(0, len(run_ids), _MAX_IDS):
         portion = run_ids[start : start + _MAX_IDS]
         connection.execute(sa.update(schema.run).where(_run.id.in_(portion)).values(_NO_TEXTS | _NO_REQUEST))

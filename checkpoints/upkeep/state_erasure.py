@@ -1,4 +1,4 @@
-"""Erasure of the states of graphs that nothing reaches, and of the values that no state names afterwards."""
+"""Erase unreachable graph states, and values no state names afterwards."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -12,17 +12,17 @@ from ..values.graph_state import list_all_numbers
 from ..values.history import Place
 
 _state, _write, _value = schema.state.c, schema.state_write.c, schema.channel_value.c
-_MAX_NUMBERS = 500  # in one statement
+_MAX_NUMBERS = 500
 _BATCH_SIZE = 200
 
 
 def find_lost_states(
     connection: sa.Connection, thread_id: str, roots: Collection[int], lost_messages: Iterable[Place] = ()
 ) -> list[int]:
-    """Return the states of a thread that none of these is or comes from.
+    """Return a thread's states that are neither roots nor ancestors of a root.
 
-    Among them are those that LangGraph's `prune` unlisted, and those whose messages are lost: in each of these segments,
-    from the given depth on.
+    They include states unlisted by LangGraph's `prune`, and states whose messages are lost: in each segment of
+    `lost_messages`, from the given depth on.
     """
     columns = (_state.number, _state.parent, _state.hidden, _state.segment, _state.depth)
     rows = connection.execute(sa.select(*columns).where(_of(thread_id))).all()
@@ -45,14 +45,14 @@ def _of(thread_id: str) -> sa.ColumnElement[bool]:
 
 
 def _select_states_with_writes(connection: sa.Connection, thread_id: str) -> set[int]:
-    """Return the states from whose writes LangGraph rebuilds a DeltaChannel of later ones."""
+    """Return the states whose writes LangGraph needs to rebuild a DeltaChannel of later states."""
     is_same = (_write.namespace == _state.namespace, _write.checkpoint_id == _state.checkpoint_id)
     query = sa.select(_state.number).where(_of(thread_id), sa.exists().where(_write.thread_id == thread_id, *is_same))
     return set(connection.scalars(query))
 
 
 def _find_subgraph_states(connection: sa.Connection, thread_id: str, roots: Collection[int]) -> set[int]:
-    """Return the states of subgraphs that were reached from these states of the graph."""
+    """Return the states of subgraphs reached from these states of the graph."""
     ids = sa.select(_state.number, _state.checkpoint_id).where(_of(thread_id), _state.namespace == "")
     kept = {row.checkpoint_id for row in connection.execute(ids) if row.number in roots}
     found = set()
@@ -65,7 +65,7 @@ def _find_subgraph_states(connection: sa.Connection, thread_id: str, roots: Coll
 
 
 def _is_kept(connection: sa.Connection, state: StoredState, roots: Collection[int]) -> bool:
-    """Return the same for a run that wrote its state at its end, or is still to write it."""
+    """Return whether a root ends the run of a subgraph's state, or begins it if the run has not ended."""
     begun, end = state_rows.find_run(connection, state)
     if end is None:
         return begun is not None and begun.number in roots
@@ -78,7 +78,7 @@ def _read_states(connection: sa.Connection, *conditions: sa.ColumnElement[bool])
 
 
 def erase_states(connection: sa.Connection, thread_id: str, numbers: Sequence[int]) -> None:
-    """Erase states with their writes. Their children keep the hash that their own covers."""
+    """Erase states with their writes. Their children store the parent's hash, which their own hash covers."""
     parent = schema.state.alias()
     for start in range(0, len(numbers), _MAX_NUMBERS):
         portion = numbers[start : start + _MAX_NUMBERS]
@@ -97,11 +97,13 @@ def erase_states(connection: sa.Connection, thread_id: str, numbers: Sequence[in
 
 
 def erase_unnamed_values(connection: sa.Connection) -> None:
-    """Erase the values that no state names, and the shapes.
+    """Erase values no state names, and unused shapes.
 
-    PostgreSQL keeps the shapes, which name what the code of a graph names: somebody may be writing a state with one.
+    PostgreSQL keeps the shapes, since another transaction may be writing a state with one of them. They contain only
+    names from a graph's code.
     """
-    stored = connection.scalars(sa.select(_value.number)).all()  # first: states that are not read may come with later ones
+    # Read first: later states may bring values that are not checked here.
+    stored = connection.scalars(sa.select(_value.number)).all()
     named: set[int] = set()
     for row in _read_states(connection):
         named.update(list_all_numbers(state_rows.parse_state(row).body))

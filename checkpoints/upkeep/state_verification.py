@@ -1,4 +1,4 @@
-"""Verification of the states of graphs: their hashes, their parents, and all that they name."""
+"""Verify graph states: their hashes, their parents, and everything they name."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ _HOLDERS = ((schema.branch, "branch"), (schema.checkpoint, "checkpoint"))
 
 
 def check_values(connection: sa.Connection) -> Iterator[str]:
-    """Find values of channels that do not fit their hashes."""
+    """Find channel values that do not fit their hashes."""
     query = sa.select(schema.channel_value).order_by(_value.number)
     for row in connection.execute(query, execution_options={"yield_per": _BATCH_SIZE}):
         if value_rows.hash_value(row.type, row.bytes) != row.hash:
@@ -26,7 +26,7 @@ def check_values(connection: sa.Connection) -> Iterator[str]:
 
 
 def check_states(connection: sa.Connection, thread_id: str, operations: list[Operation]) -> Iterator[str]:
-    """Find damaged states of a thread, and references to missing ones. `operations` are those that can be undone."""
+    """Find a thread's damaged states, and references to missing states. `operations` are those that can be undone."""
     query = state_rows.STATE_QUERY.where(_state.thread_id == thread_id).order_by(_state.number)
     known: set[int] = set()
     for row in connection.execute(query, execution_options={"yield_per": _BATCH_SIZE}):
@@ -47,7 +47,7 @@ def check_states(connection: sa.Connection, thread_id: str, operations: list[Ope
 
 
 def _check_names(connection: sa.Connection, state: StoredState) -> Iterator[str]:
-    """Check that the values and messages that a state names are there."""
+    """Check that the values and messages named by a state exist."""
     values = {name: reference for name, reference in state.body["values"].items() if name != INPUT_CHANNEL}
     numbers = set(list_all_numbers({**state.body, "values": values}))
     if numbers - {row.number for row in select_in_batches(connection, sa.select(_value.number), _value.number, numbers)}:

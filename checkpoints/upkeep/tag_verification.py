@@ -1,4 +1,4 @@
-"""Verification of the tags: the list finds a conversation by the tags that it has."""
+"""Verify the index of tags."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from .verification_report import Damage
 
 
 def check_tags(connection: sa.Connection) -> Iterator[Damage]:
-    """Compare the index of tags with the tags of each conversation."""
+    """Compare the index of tags with each conversation's tags."""
     known, indexed = set(connection.scalars(sa.select(schema.tag.c.id))), defaultdict[str, set[str]](set)
     for tag_id, thread_id in connection.execute(sa.select(schema.thread_tag.c.tag_id, schema.thread_tag.c.thread_id)):
         indexed[thread_id].add(tag_id)

@@ -1,4 +1,4 @@
-"""The reach of undo and redo: all that they can still bring back."""
+"""The reach of undo and redo."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,10 @@ from ..values.operation import Operation, OperationKind
 
 
 def list_revertible_operations(connection: sa.Connection, thread_id: str) -> list[Operation]:
-    """Return the operations that undo can undo, now or later, and the undos that redo can reverse; newest first."""
+    """Return the operations undo can undo, now or later, and the undos redo can reverse, newest first."""
     found: list[Operation] = []
-    is_newest = True  # only undo and redo follow
+    # True while only undo and redo follow.
+    is_newest = True
     for operation in operation_rows.select_operations(connection, thread_id):
         if operation.kind is OperationKind.ERASE:
             break
@@ -24,7 +25,7 @@ def list_revertible_operations(connection: sa.Connection, thread_id: str) -> lis
 
 
 def collect_references(operations: Sequence[Operation]) -> tuple[set[str], set[str], set[str]]:
-    """Return the ids of the messages, branches and checkpoints that undoing these operations needs."""
+    """Return the ids of messages, branches and checkpoints needed to undo these operations."""
     messages, branches, checkpoints = set[str](), set[str](), set[str]()
     for change in (change for operation in operations for change in operation.changes):
         for values in (change.before, change.after):
@@ -36,7 +37,7 @@ def collect_references(operations: Sequence[Operation]) -> tuple[set[str], set[s
 
 
 def collect_states(operations: Sequence[Operation]) -> set[int]:
-    """Return the states that undoing these operations needs."""
+    """Return the states needed to undo these operations."""
     changes = [change for operation in operations for change in operation.changes]
     found = {values.get("state_id") for change in changes for values in (change.before, change.after)}
     return {number for number in found if number is not None}

@@ -1,7 +1,5 @@
-"""Verification: compute every hash again, follow every link, and report the damage.
-
-It only reads, a row at a time: its memory depends on the segments of one thread, not on the number of messages.
-"""
+"""Verification: recompute every hash, follow every link, and report the damage. It only reads, a row at a time. Its
+memory depends on the segments of a thread, not on the number of messages."""
 
 import json
 from collections import defaultdict
@@ -27,19 +25,22 @@ from . import index_verification, state_verification, tag_verification, undo_rea
 from .verification_report import Damage, RowCounts, VerificationReport
 
 _message_columns, _segment_columns, _operation_columns = schema.message.c, schema.segment.c, schema.operation.c
-_READ_ERRORS = (sa.exc.DBAPIError, ValueError)  # a damaged page, a change that is not JSON: the rest is checked
-_BATCH_SIZE = 200  # rows that the driver hands over at a time
+# The rest is checked after a damaged page, or a change that is not JSON.
+_READ_ERRORS = (sa.exc.DBAPIError, ValueError)
+_BATCH_SIZE = 200
 
 
 def verify(database: Database, report: Report = ignore_progress) -> VerificationReport:
-    """Check the whole database in one snapshot. Raises `StoreUnavailableError` only if nothing can be read at all."""
+    """Check the whole database in a single snapshot. Raises `StoreUnavailableError` only if nothing can be read at
+    all."""
     tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file, schema.state)
     with database.begin_read() as connection:
         allow_long_pauses(connection)
         messages = StepCounter(report, "Checking", _count_rows(connection, schema.message), "messages")
         found = (*_find_damages(connection, messages), *_find_lost_changes(connection, database.marked_versions))
         counts = RowCounts(*(_count_rows(connection, table) for table in tables))
-        if found:  # of what is damaged, the index has other words
+        # For damaged rows, the index has other words.
+        if found:
             return VerificationReport(counts, found, has_compared_index=False)
         progress = StepCounter(report, "Comparing the index", counts.messages, "messages")
         problems, queued = _compare_index(connection, progress)
@@ -47,7 +48,7 @@ def verify(database: Database, report: Report = ignore_progress) -> Verification
 
 
 def _compare_index(connection: sa.Connection, messages: StepCounter) -> tuple[list[str], int]:
-    """Return the defects of the search's index, and the number of messages and checkpoints that are queued for it."""
+    """Return the index's defects, and the number of queued messages and checkpoints."""
     try:
         compared = index_verification.compare_index(connection, messages.add)
     except _READ_ERRORS as error:
@@ -72,9 +73,10 @@ def _find_damages(connection: sa.Connection, messages: StepCounter) -> Iterator[
 
 
 def _find_lost_changes(connection: sa.Connection, marked: Mapping[str, int]) -> Iterator[Damage]:
-    """Find conversations that are older than the mark beside the file says: the log (WAL) with the changes was lost."""
+    """Find conversations older than the mark beside the file, whose log (WAL) with later changes was lost."""
     table = schema.thread.c
-    with suppress(sa.exc.DBAPIError):  # the other checks report what cannot be read
+    # The other checks report unreadable rows.
+    with suppress(sa.exc.DBAPIError):
         for thread_id, version in high_water_mark.find_lost_versions(connection, marked).items():
             title = connection.scalar(sa.select(table.title).where(table.id == thread_id))
             lost = "it was saved, and is" if title is None else f"its changes up to {version:,} were saved, and are"
@@ -92,22 +94,21 @@ def _count_rows(connection: sa.Connection, table: sa.Table) -> int:
 
 
 def _check_sqlite(connection: sa.Connection) -> Iterator[Damage]:
-    """Run SQLite's checks of pages, indexes and references. PostgreSQL has its own checksums and constraints.
-
-    The references that it does without (decision 105) are checked on both: by `_check_strays` and `_check_heads`.
-    """
+    """Run SQLite's checks of pages, indexes and references. PostgreSQL has checksums and constraints. `_check_strays`
+    and `_check_heads` check the references without a constraint on both (decision 105)."""
     if connection.dialect.name != "sqlite":
         return
     for (finding,) in connection.exec_driver_sql("PRAGMA integrity_check"):
         if finding != "ok":
             yield Damage(f"the file: {finding}")
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-        place = table if row is None else f"row {row} of {table}"  # not every table has numbered rows
+        # Not every table has numbered rows.
+        place = table if row is None else f"row {row} of {table}"
         yield Damage(f"the file: {place} names a {parent} that is not there")
 
 
 def _check_strays(connection: sa.Connection) -> Iterator[Damage]:
-    """Find messages outside their thread's segments: a read by segment would miss them."""
+    """Find messages outside their thread's segments, which a read by segment would miss."""
     query = sa.select(_message_columns.id, _message_columns.thread_id, _message_columns.depth).outerjoin(
         schema.segment,
         sa.and_(_segment_columns.id == _message_columns.segment, _segment_columns.thread_id == _message_columns.thread_id),
@@ -117,9 +118,9 @@ def _check_strays(connection: sa.Connection) -> Iterator[Damage]:
 
 
 def _check_attachments(connection: sa.Connection) -> Iterator[Damage]:
-    """Find damaged files, and messages that name a damaged or missing file."""
     table, sound = schema.file.c, set[str]()
-    for hash_ in connection.scalars(sa.select(table.hash).order_by(table.hash)).all():  # one at a time: each may be large
+    # Read singly, since each may be large.
+    for hash_ in connection.scalars(sa.select(table.hash).order_by(table.hash)).all():
         if file_rows.select_files(connection, [hash_]):
             sound.add(hash_)
         else:
@@ -155,7 +156,7 @@ Findings = Iterator[tuple[str, Node | None]]
 
 
 def _check_json_columns(connection: sa.Connection, thread: _ThreadRow) -> Findings:
-    """Check the columns of JSON: the store's tolerant parser would take damaged ones for empty objects."""
+    """Check JSON columns. The store's tolerant parser would take damaged objects for empty objects."""
     own, table = schema.thread.c, schema.checkpoint.c
     if not _is_json_object(connection.scalar(sa.select(sa.cast(own.settings, sa.Text)).where(own.id == thread.id))):
         yield "its settings are damaged: they are no JSON object", None
@@ -178,7 +179,6 @@ def _check_channel_values(connection: sa.Connection) -> Iterator[Damage]:
 
 
 def _check_states(connection: sa.Connection, thread: _ThreadRow) -> Findings:
-    """Check the states of a graph."""
     revertible = undo_reach.list_revertible_operations(connection, thread.id)
     yield from ((problem, None) for problem in state_verification.check_states(connection, thread.id, revertible))
 
@@ -191,9 +191,9 @@ def _is_json_object(text: str | None) -> bool:
 
 
 def _check_tree(connection: sa.Connection, thread: _ThreadRow, messages: StepCounter) -> Findings:
-    """Check the tree of messages, and the branches and checkpoints on it."""
     forks = thread_rows.select_segment_parents(connection, thread.id)
-    intact_depths: dict[int, int] = {}  # segment -> the last depth whose path is complete
+    # Maps a segment to the last depth with a complete path.
+    intact_depths: dict[int, int] = {}
     for segment, (parent, fork_depth) in sorted(forks.items()):
         if parent is not None and (parent not in forks or parent >= segment):
             yield f"segment {segment} forks from one that is not there", None
@@ -285,7 +285,8 @@ def _check_operations(connection: sa.Connection, thread: _ThreadRow) -> Findings
     if missing := needed - set(thread_rows.select_nodes(connection, needed)):
         yield f"undoing its changes needs messages that are not there: {', '.join(sorted(missing))}", None
     by_version = {row.version: row for row in known}
-    undone: dict[int, int] = defaultdict(int)  # the version of an undo or redo -> the newest operation that it reversed
+    # Maps the version of an undo or redo to the newest operation it reversed.
+    undone: dict[int, int] = defaultdict(int)
     for row in known:
         if row.undone_by is not None:
             undone[row.undone_by] = row.version

@@ -7,7 +7,7 @@ from ..values.text import pluralize
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """One defect. `number` is the position of a message on its path, from 1; None where it concerns no message."""
+    """A defect. `number` is a message's position on its path, counted from 1. None means no message is concerned."""
 
     problem: str
     thread_id: str = ""
@@ -28,7 +28,8 @@ class RowCounts:
     checkpoints: int
     operations: int
     files: int
-    states: int = 0  # of graphs
+    # States of graphs.
+    states: int = 0
 
     def __str__(self) -> str:
         nouns = ((self.threads, "conversation"), (self.messages, "message"), (self.checkpoints, "checkpoint"))
@@ -40,11 +41,11 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """The numbers of checked rows, and the damage found."""
+    """The counts of checked rows, and the damage found. The server will index `queued` messages and checkpoints."""
 
     counts: RowCounts
     damages: tuple[Damage, ...]
-    queued: int = 0  # messages and checkpoints that the server will index for the search
+    queued: int = 0
     has_compared_index: bool = True
 
     def __str__(self) -> str:
