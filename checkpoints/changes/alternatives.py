@@ -1,4 +1,4 @@
-"""The limit of alternatives: a file with more of them could not be imported again."""
+"""The limit of alternatives. A file with more alternatives could not be imported again."""
 
 import sqlalchemy as sa
 
@@ -10,14 +10,16 @@ from ..values.model import Node, Thread
 
 
 def check_room_after(connection: sa.Connection, thread: Thread, node: Node | None) -> None:
-    """Raise `TooManyAlternativesError` if the current branch cannot have another message after this one (None: a first one).
+    """Raise `TooManyAlternativesError` if the current branch cannot get another message after this node (None: at the
+    root).
 
-    The message that it has there now does not count: it leaves the branch.
+    The branch's present message there does not count, since it leaves the branch.
     """
     forks = thread_rows.select_segment_parents(connection, thread.id)
     place = node.place if node else None
     begun = sum(place == (None if parent is None else (parent, depth)) for parent, depth in forks.values())
-    if begun + 1 < MAX_ALTERNATIVES:  # one more may continue the segment
+    # Another message may continue the segment.
+    if begun + 1 < MAX_ALTERNATIVES:
         return
     branches = thread_rows.select_branch_heads(connection, thread.id)
     heads = [head for branch, head in branches if head and branch.id != thread.branch_id]

@@ -1,4 +1,4 @@
-"""Adding messages to a thread: after the head, or after another message."""
+"""Append messages to a thread, after the head or after another message."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,8 @@ from ..values.operation_detail import NO_DETAIL, OperationDetail
 from .alternatives import check_room_after
 from .transaction import ChangeBody, Transaction
 
-HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
+# The place after the head, wherever it stands. No message can have this id.
+HEAD: Final = "(head)"
 
 
 def choose_append_kind(after: str | None, *, is_empty: bool) -> OperationKind:
@@ -31,10 +32,8 @@ def make_append(
     detail: OperationDetail | None = None,
     begins_turn: bool = False,
 ) -> ChangeBody:
-    """Return the change that writes messages after a message and moves the head to the last of them.
-
-    With `begins_turn`, a graph begins there with its values at rest.
-    """
+    """Build the change that writes messages after a message and moves the head to the last of them. With `begins_turn`,
+    a graph begins there with its values at rest."""
 
     def append_messages(transaction: Transaction) -> str | None:
         place = (
@@ -44,7 +43,8 @@ def make_append(
         )
         if clean_name(title) and transaction.thread.title == UNTITLED:
             transaction.update_row("thread", transaction.thread.id, title=clean_name(title))
-        if not messages and after != HEAD:  # another answer: its run must not fail when it has one
+        # Another answer: its run must not fail once the answer exists.
+        if not messages and after != HEAD:
             check_room_after(transaction.connection, transaction.thread, place)
         nodes = transaction.add_messages(place, messages, run_id=run_id)
         transaction.detail = detail or transaction.detail
@@ -65,10 +65,10 @@ def make_append(
 
 
 def _begin_turn(transaction: Transaction, node: Node | None, place: Node | None) -> bool:
-    """Move the head to the start of a turn after a message, with the graph's newest state at rest before it.
+    """Move the head to the start of a turn, with the graph's newest state at rest before it.
 
-    A start that is the message itself is a question that is answered anew. Return whether the state is older than the last
-    one there: a turn before this one did not end.
+    If the node is the place itself, its question is answered again. Return whether an earlier turn there did not end,
+    so the state is older than the last state there.
     """
     if not transaction.loaded.has_states or transaction.head == place:
         transaction.move_head(node)

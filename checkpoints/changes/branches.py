@@ -1,4 +1,4 @@
-"""Other ways that a conversation took: alternatives of a message, branches, and a message replaced in the middle."""
+"""Alternatives of a message, branches, and replaced messages in the middle of a path."""
 
 from collections.abc import Collection, Sequence
 
@@ -15,16 +15,17 @@ from ..values.operation import OperationKind
 from ..values.operation_detail import OperationDetail
 from .transaction import Transaction
 
+# After these changes, the path they left is an alternative.
 _ABANDONING_KINDS = (
     OperationKind.EDIT,
     OperationKind.RETRY,
     OperationKind.REPLACE,
     OperationKind.SWITCH,
-)  # changes after which what they left is an alternative
-_CallKey = tuple[int, str]  # the depth of the answer that makes it, and its id there
-_MAX_ABANDONING_OPERATIONS = (
-    200  # of such changes, the newest: alternatives that were left before them are found by undo alone
 )
+# The depth of the calling answer, and the id of the call there.
+_CallKey = tuple[int, str]
+# The newest such changes. Alternatives left earlier are reachable only by undo.
+_MAX_ABANDONING_OPERATIONS = 200
 
 
 def select_alternatives(connection: sa.Connection, thread: Thread, messages: Sequence[Message]) -> dict[str, list[str]]:
@@ -47,7 +48,7 @@ def select_alternatives(connection: sa.Connection, thread: Thread, messages: Seq
 
 
 def _find_place_before(message: Message, forks: SegmentParents) -> Place | None:
-    """Return the place before a message, which all its alternatives follow; None before the first messages."""
+    """Return the place before a message, followed by all its alternatives. None precedes the first messages."""
     parent, depth = forks[message.segment]
     if message.depth > depth + 1:
         return message.segment, message.depth - 1
@@ -55,7 +56,7 @@ def _find_place_before(message: Message, forks: SegmentParents) -> Place | None:
 
 
 def _select_heads(connection: sa.Connection, thread: Thread) -> list[tuple[Branch | None, Node]]:
-    """Return the heads of the branches, and then abandoned heads, newest first."""
+    """Return the branch heads, followed by abandoned heads, newest first."""
     heads: list[tuple[Branch | None, Node]] = [
         (branch, head) for branch, head in thread_rows.select_branch_heads(connection, thread.id) if head
     ]
@@ -65,7 +66,7 @@ def _select_heads(connection: sa.Connection, thread: Thread) -> list[tuple[Branc
 
 
 def select_abandoned_heads(connection: sa.Connection, thread_id: str) -> list[str]:
-    """Return the heads that an edit, another answer or a choice left, newest first. A branch may contain some of them."""
+    """Return heads left by an edit, another answer or a choice, newest first. A branch may contain some of them."""
     table = schema.operation.c
     left = operation_rows.select_operations(
         connection, thread_id, table.kind.in_(_ABANDONING_KINDS), table.undone_by.is_(None), limit=_MAX_ABANDONING_OPERATIONS
@@ -113,7 +114,7 @@ def rename_branch(transaction: Transaction, branch_id: str, name: str) -> None:
 
 
 def fork_branch(transaction: Transaction, message_id: str | None, name: str, checkpoint_id: str | None) -> str:
-    """Add a branch whose last message is this one, and make it the current one. See `Store.fork`."""
+    """Add a branch that ends at this message, and make it current. See `Store.fork`."""
     place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
     at = place.place if place else None
     saved = state_rows.find_saved_state(transaction.connection, transaction.thread.id, checkpoint_id, at)
@@ -134,7 +135,7 @@ def delete_branch(transaction: Transaction, branch_id: str) -> str:
 
 
 def prune_branches(transaction: Transaction) -> None:
-    """Delete every branch but the current one."""
+    """Delete every branch but the current branch."""
     others = [
         b
         for b in thread_rows.select_branches(transaction.connection, transaction.thread.id)
@@ -147,9 +148,9 @@ def prune_branches(transaction: Transaction) -> None:
 def replace_message(
     transaction: Transaction, message_id: str, new: NewMessage, dropped_ids: Collection[str], *, run_continues: bool = False
 ) -> str:
-    """Write another message in the place of one, and copies of the later messages that need none of the dropped ones.
+    """Replace a message, and copy the later messages that need no dropped message.
 
-    If `run_continues` there, calls whose results are dropped are copied too: the run answers them.
+    If `run_continues` there, calls with dropped results are copied too, because the run answers them.
     """
     path = transaction.trace_current_path()
     place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
@@ -169,9 +170,9 @@ def replace_message(
 
 
 def copy_message(message: Message) -> NewMessage:
-    """Return a copy of the message for another place of its conversation. It keeps the run and the person of its original.
+    """Return a copy of a message for another place of its conversation, with the original's run and person.
 
-    Raises `DamagedMessageError`: a copy would make damage look whole.
+    Raises `DamagedMessageError`, since a copy would make damage look intact.
     """
     if message.damaged:
         raise DamagedMessageError(message.thread_id, message.id, message.depth)
@@ -183,7 +184,7 @@ def copy_message(message: Message) -> NewMessage:
 def keep_complete_pairs(
     replaced: Message, new: NewMessage, following: Sequence[Message], dropped_ids: Collection[str]
 ) -> list[Message]:
-    """Return the messages of `following` that can follow `new`: no result without its call, no call without its results."""
+    """Return the messages of `following` that can follow `new`, so that calls and results stay paired."""
     kept = [message for message in following if message.id not in dropped_ids]
     calls, answers = _pair_calls([replaced, *following])
     still_asked = {(replaced.depth, identifier) for identifier in _list_call_ids(new.body)}
@@ -198,15 +199,18 @@ def keep_complete_pairs(
 
 
 def _pair_calls(messages: Sequence[Message]) -> tuple[dict[str, set[_CallKey]], dict[str, _CallKey]]:
-    """The calls that each message makes, and the one that each result answers: of the nearest answer of the same agent
-    before it that calls. Their ids alone would not do: some servers begin anew with "call_0" in each answer.
+    """Return the calls made by each message, and the call answered by each result.
+
+    A result answers the nearest preceding answer of the same agent with calls. Call ids alone are ambiguous, because
+    some servers restart with "call_0" in each answer.
     """
     calls: dict[str, set[_CallKey]] = {}
     answers: dict[str, _CallKey] = {}
     last: dict[str, int] = {}
     for message in messages:
         found = _list_call_ids(message.body)
-        asked_at = last[message.agent] = message.depth if found else last.get(message.agent, -1)  # -1: before these
+        # -1 is before these messages.
+        asked_at = last[message.agent] = message.depth if found else last.get(message.agent, -1)
         calls[message.id] = {(asked_at, identifier) for identifier in found}
         if (identifier := _read_answered_call_id(message)) is not None:
             answers[message.id] = (asked_at, identifier)

@@ -1,4 +1,4 @@
-"""Candidates: several models answer one question at once, each on a branch that begins with the question."""
+"""Candidates: several models answer a question at once, each on a branch that begins with the question."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from .transaction import ChangeBody, Transaction
 
 
 def add_candidates(append: ChangeBody, run_id: str, models: Sequence[str]) -> ChangeBody:
-    """Return the change that appends a question, and adds a branch and a row for the answer of each model.
+    """Build the change that appends a question, with a branch and a row for each model's answer.
 
     The first model answers on the current branch.
     """
@@ -37,9 +37,9 @@ def add_candidates(append: ChangeBody, run_id: str, models: Sequence[str]) -> Ch
 
 
 def _name_branches(models: Sequence[str]) -> list[str]:
-    """Return the names of the branches: the models' without their provider, numbered where one answers more than once.
+    """Name the branches after the models, without provider. A repeated model gets a number.
 
-    Models that would be named alike keep their provider.
+    Models whose names would be equal keep their provider.
     """
     alike = Counter(_drop_provider(model) for model in set(models))
     seen: Counter[str] = Counter()
@@ -56,7 +56,7 @@ def _drop_provider(model: str) -> str:
 
 
 def switch_to_candidate(transaction: Transaction, candidate: Candidate) -> str | None:
-    """Make the branch of a candidate the current one, and return its head."""
+    """Make a candidate's branch current, and return its head."""
     transaction.detail = _name_in_log(transaction, candidate)
     transaction.switch_to(candidate.branch_id)
     return candidate.head_id
@@ -72,7 +72,7 @@ def load_candidate(connection: sa.Connection, thread_id: str, key: CandidateKey)
 
 
 def find_asked_question(connection: sa.Connection, thread: Thread, candidate: Candidate) -> Node:
-    """Return the question of a candidate without a whole answer, where the thread still stands at the answers to it.
+    """Return the question of an incomplete candidate, if the thread is still at the answers to it.
 
     Raises `NothingToRetryError`.
     """
@@ -89,13 +89,13 @@ def find_asked_question(connection: sa.Connection, thread: Thread, candidate: Ca
 
 
 def begin_again(transaction: Transaction, candidate: Candidate, question: Node) -> None:
-    """Move the branch of a candidate back to the question, and let it be written once more."""
+    """Move a candidate's branch back to the question, and reopen the candidate."""
     transaction.detail = _name_in_log(transaction, candidate)
     transaction.move_head(question)
     candidate_rows.reopen_candidate(transaction.connection, candidate.key)
 
 
 def _name_in_log(transaction: Transaction, candidate: Candidate) -> OperationDetail:
-    """Return the branch of a candidate as the log names it: by the name that it has now, as every other branch."""
+    """Describe a candidate's branch for the log, by its current name, like every other branch."""
     branch = thread_rows.select_branch(transaction.connection, candidate.branch_id, transaction.thread.id)
     return OperationDetail(subject="branch", name=branch.name)

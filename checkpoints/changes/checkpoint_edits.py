@@ -1,4 +1,4 @@
-"""Changes of checkpoints: save, restore, describe and delete."""
+"""Save, restore, describe and delete checkpoints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ _STATE_NOTE = NewMessage(serde.to_body(SystemMessage("The state of the graph was
 
 @dataclass(frozen=True, slots=True)
 class NewCheckpoint:
-    """A checkpoint to be saved. An empty name becomes the next default name."""
+    """A checkpoint to save. An empty name becomes the next default name."""
 
     name: str
     description: str
@@ -31,16 +31,17 @@ class NewCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class NewState:
-    """The state to save if it is not the head's: the first `kept` messages of the path, then new ones."""
+    """A state to save in place of the head: the first `kept` messages of the path, followed by new messages."""
 
     kept: int
     messages: Sequence[NewMessage]
 
 
 def save_head(transaction: Transaction, new: NewCheckpoint, state: NewState | None) -> str:
-    """Save a checkpoint of the head, which first moves to a new state. Raises `NothingToSaveError` without messages.
+    """Save a checkpoint of the head, after moving the head to `state` if given. Raises `NothingToSaveError` without
+    messages.
 
-    A checkpoint is at a message. A graph that writes none gets a note for each of its checkpoints.
+    Every checkpoint is at a message. A graph that writes no messages gets a note for each checkpoint.
     """
     if state is not None:
         _move_to_state(transaction, state)
@@ -54,7 +55,7 @@ def save_head(transaction: Transaction, new: NewCheckpoint, state: NewState | No
 
 
 def _has_only_notes(transaction: Transaction) -> bool:
-    """Return whether a conversation has no message but notes of its checkpoints."""
+    """Return whether a conversation has no messages except the notes of its checkpoints."""
     if transaction.head is None:
         return True
     newest = message_rows.select_messages(transaction.connection, transaction.trace_current_path(), last=1)
@@ -62,7 +63,7 @@ def _has_only_notes(transaction: Transaction) -> bool:
 
 
 def save_message(transaction: Transaction, new: NewCheckpoint, message_id: str) -> str:
-    """Save a checkpoint of an earlier message of the path. No head moves."""
+    """Save a checkpoint of an earlier message on the path. No head moves."""
     thread, path = transaction.thread, transaction.trace_current_path()
     node = thread_rows.select_path_node(transaction.connection, thread, path, message_id)
     assert node is not None
@@ -96,7 +97,7 @@ def _move_to_state(transaction: Transaction, state: NewState) -> None:
 
 
 def _select_node_at_depth(transaction: Transaction, depth: int) -> Node | None:
-    """Return the current path's node at this depth (-1: None, before the first)."""
+    """Return the current path's node at this depth. -1 gives None."""
     path = transaction.trace_current_path()
     found = message_rows.select_messages(transaction.connection, path, last=1, before=depth + 1)
     return Node(found[0].id, found[0].segment, found[0].depth) if found else None
@@ -112,7 +113,7 @@ def restore_head(transaction: Transaction, checkpoint_id: str, *, keep_future: b
 
 
 def restore_message(transaction: Transaction, message_id: str | None, *, keep_future: bool) -> str | None:
-    """Move the head to an earlier message of the path (None: to before the first), as a checkpoint saved there now would."""
+    """Move the head to an earlier message of the path (None: before the first), as if a checkpoint were there."""
     thread, path = transaction.thread, transaction.trace_current_path()
     node = thread_rows.select_path_node(transaction.connection, thread, path, message_id)
     detail = OperationDetail(subject="message", depth=node.depth if node else None, future_kept=keep_future)
@@ -138,13 +139,13 @@ def _move_back(
 
 
 def name_kept_branch(restore: OperationDetail) -> str:
-    """Return the name of a branch with the messages that a restore removed."""
+    """Name the branch that keeps the messages removed by a restore."""
     place = "the beginning" if restore.depth is None else f"message {restore.depth + 1}"
     return f"Before restoring {restore.name or place}"
 
 
 def keep_removed_messages(transaction: Transaction) -> str:
-    """Add a branch with the messages that the last restore removed. Raises `NothingRemovedError` once others follow it."""
+    """Add a branch with the messages removed by the last restore. Raises `NothingRemovedError` once others follow."""
     end = tree_rows.select_removed_end(transaction.connection, transaction.thread, transaction.trace_current_path())
     if end is None or end.operation.kind is not OperationKind.RESTORE:
         raise NothingRemovedError
@@ -158,7 +159,7 @@ def keep_removed_messages(transaction: Transaction) -> str:
 def change_checkpoint(
     transaction: Transaction, checkpoint_id: str, name: str | None, description: str | None, pinned: bool | None
 ) -> str:
-    """Set the name, the description and the pin of a checkpoint; None, and an empty name, change nothing."""
+    """Set a checkpoint's name, description and pin. None and an empty name change nothing."""
     target = transaction.find_checkpoint(checkpoint_id)
     after: Json = {} if pinned is None else {"pinned": pinned}
     if new_name := clean_name(name or ""):
@@ -173,7 +174,7 @@ def change_checkpoint(
 
 
 def hide_checkpoint(transaction: Transaction, checkpoint_id: str) -> str:
-    """Take a checkpoint out of the list."""
+    """Remove a checkpoint from the list."""
     target = transaction.find_checkpoint(checkpoint_id)
     transaction.detail = OperationDetail(subject="checkpoint", name=target.name)
     transaction.update_row("checkpoint", target.id, deleted_at=transaction.now)
@@ -181,7 +182,7 @@ def hide_checkpoint(transaction: Transaction, checkpoint_id: str) -> str:
 
 
 def hide_checkpoints(transaction: Transaction) -> None:
-    """Take all checkpoints that the current branch shows out of the list."""
+    """Remove all checkpoints visible on the current branch from the list."""
     transaction.detail = OperationDetail(subject="checkpoints")
     shown = [checkpoint.id for checkpoint in transaction.select_visible_checkpoints()]
     transaction.update_rows("checkpoint", shown, deleted_at=transaction.now)

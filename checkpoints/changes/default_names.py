@@ -1,24 +1,26 @@
-"""Default names of checkpoints: “Checkpoint 1”, “Checkpoint 2” and so on, each of them once in a thread."""
+"""Default checkpoint names: “Checkpoint 1”, “Checkpoint 2” and so on, each used once in a thread."""
 
 import sqlalchemy as sa
 
 from ..rows import checkpoint_rows
 
-_MIN_BATCH_SIZE, _MAX_BATCH_SIZE = 4, 200  # names in one query: the first is mostly free, and an import takes thousands
+# Names in a query. The first name is usually free, but an import takes thousands.
+_MIN_BATCH_SIZE, _MAX_BATCH_SIZE = 4, 200
 
 
 class DefaultNames:
-    """The default names that no checkpoint of a thread has, or ever had, in ascending order."""
+    """The default names never used by a checkpoint of a thread, in ascending order."""
 
     def __init__(self, connection: sa.Connection, thread_id: str, first: int) -> None:
         self._connection = connection
         self._thread_id = thread_id
-        self._next = self._end_of_known = first  # of the numbers before the end, `_taken` holds the names in use
+        # For numbers below this end, `_taken` holds the names in use.
+        self._next = self._end_of_known = first
         self._batch_size = _MIN_BATCH_SIZE
         self._taken: set[str] = set()
 
     def take_next(self, least: int) -> str:
-        """Return the name with the number `least`, or the first free one after it and after all that were returned."""
+        """Return the first free name with a number of at least `least`, after all names returned before."""
         self._next = max(self._next, least)
         while True:
             if self._next >= self._end_of_known:

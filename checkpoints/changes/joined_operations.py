@@ -1,4 +1,4 @@
-"""Steps of a run that are recorded in one operation: they are undone together."""
+"""Join steps of a run in a single operation, so they are undone together."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,9 +13,9 @@ _JOINING_KINDS = (OperationKind.APPEND, OperationKind.EDIT)
 def record_step(
     transaction: Transaction, kind: OperationKind, result: str | None, newest: Operation | None = None
 ) -> Operation:
-    """Record the change as a part of the run's newest operation, and return that. `newest`: if it is known.
+    """Record the change as a part of the run's newest operation, and return it. Pass `newest` if it is known.
 
-    The thread's version rises with each message, and the operation's with it.
+    The versions of the thread and of the operation rise with each message.
     """
     connection, thread = transaction.connection, transaction.thread
     newest = newest or operation_rows.select_operation(connection, thread.id, thread.version)
@@ -31,7 +31,7 @@ def record_step(
 
 
 def _can_join(newest: Operation, transaction: Transaction) -> bool:
-    """Return whether a step belongs to an operation. One that gave the title keeps its version, and so do edits."""
+    """Return whether a step belongs to an operation. Operations that set the title, and edits, keep their version."""
     is_same_run = newest.undo_group is not None and newest.undo_group == transaction.caller.undo_group
     is_open = newest.kind in _JOINING_KINDS and not newest.undone and not newest.damaged
     is_plain = newest.kind is OperationKind.APPEND and newest.actor == transaction.caller.actor
@@ -45,7 +45,7 @@ def _moves_head(changes: Sequence[RowChange]) -> bool:
 
 
 def join_changes(changes: list[RowChange]) -> tuple[RowChange, ...]:
-    """Return one change of each row: its columns before the first change, and after the last."""
+    """Merge changes by row: the columns before the first change, and after the last."""
     joined: dict[tuple[str, str], RowChange] = {}
     for change in changes:
         first = joined.get((change.table, change.id))

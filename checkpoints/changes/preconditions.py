@@ -1,4 +1,4 @@
-"""Conditions of a change: the version that its caller saw, and the run that holds the thread."""
+"""Preconditions of a change: the version its caller saw, and the run that holds the thread."""
 
 import sqlalchemy as sa
 
@@ -21,11 +21,11 @@ def check_caller(
     while_running: bool,
     is_exact: bool = False,
 ) -> None:
-    """Refuse a change whose caller saw another conversation, or that the run of another caller blocks.
+    """Refuse a change if its caller saw another conversation, or if another caller's run blocks it.
 
-    A checkpoint saved or a title changed since then is no conflict. With `is_exact` it is: an undo would revert that
-    change instead of the one that the caller saw. A change of the app itself never is, because undo passes it over:
-    a milestone of the judge, and the title that a model gives some moments after the first answer.
+    A checkpoint saved or a title changed since then is no conflict. With `is_exact` it is, because an undo would
+    revert that change instead. Changes by the app itself never conflict, because undo passes them over: the judge's
+    milestones, and a model's title given shortly after the first answer.
     """
     thread, seen = loaded.thread, caller.expected_version
     changed = _has_newer_operation if is_exact else _has_moved_head
@@ -36,7 +36,8 @@ def check_caller(
 
 
 def _find_other_person(connection: sa.Connection, thread: Thread, version: int) -> str:
-    """Return the person who changed the thread last after a version; empty if that is who acts, or nobody is told apart."""
+    """Return the person who last changed the thread after a version, unless it is the acting person or people are not
+    told apart."""
     own, table = find_person(connection), schema.operation.c
     if own is None:
         return ""
@@ -46,7 +47,7 @@ def _find_other_person(connection: sa.Connection, thread: Thread, version: int) 
 
 
 def _has_newer_operation(connection: sa.Connection, thread: Thread, version: int) -> bool:
-    """Whether a person or an agent changed the thread after this version of it."""
+    """Return whether a person or an agent changed the thread after this version."""
     table = schema.operation.c
     conditions = (table.version > version, table.actor.not_in(BACKGROUND_ACTORS))
     since = operation_rows.select_operations(connection, thread.id, *conditions, limit=1)
@@ -54,15 +55,17 @@ def _has_newer_operation(connection: sa.Connection, thread: Thread, version: int
 
 
 def _has_moved_head(connection: sa.Connection, thread: Thread, version: int) -> bool:
-    """Whether a head was moved, or another branch chosen, after this version of the thread.
+    """Return whether a head was moved, or another branch chosen, after this version of the thread.
 
-    An answer that was written meanwhile is not counted: whoever acts while the agent is answering means to.
+    An answer written meanwhile does not count: a person who acts during an answer intends to.
     """
     if version > thread.version:
-        return True  # nobody can have seen that
+        # No caller can have seen that version.
+        return True
     since = operation_rows.select_operations(connection, thread.id, schema.operation.c.version > version)
     others = [op for op in since if (op.actor, op.kind) != ("agent", OperationKind.APPEND)]
     if any(op.kind is OperationKind.ERASE or op.damaged for op in since):
-        return True  # what the changes before it had moved is not known any more
+        # The heads moved by earlier changes are no longer known.
+        return True
     heads = [change for op in others for change in op.changes if change.table in ("branch", "thread")]
     return any(("head_id" in c.after and c.id == thread.branch_id) or "branch_id" in c.after for c in heads)

@@ -1,4 +1,4 @@
-"""Requests that come again: the id of a request makes its repetition harmless, and refuses another text under it."""
+"""Repeated requests. A request's id makes a repetition harmless, and refuses another text under the same id."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from ..values.model import NewMessage
 from ..values.operation import Caller, Operation, OperationKind
 from ..values.run import Run
 
-# A repetition of a request may choose another kind of these, because the head has moved meanwhile.
+# A repeated request may choose another kind of the same set, because the head has moved meanwhile.
 _RELATED_KINDS = (
     frozenset({OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE}),
     frozenset({OperationKind.UNDO, OperationKind.REDO}),
@@ -24,7 +24,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 def find_repeated(
     connection: sa.Connection, thread_id: str, caller: Caller, kind: OperationKind, sent: NewMessage | None
 ) -> Operation | None:
-    """Return the operation of the same request; None for a new one.
+    """Return the operation of the same request, or None for a new request.
 
     Raises `RequestReusedError` for another text under its id, and for another kind of change.
     """
@@ -36,13 +36,13 @@ def find_repeated(
 
 
 def choose_thread_id(caller: Caller) -> str | None:
-    """Return the id of a conversation that a request begins; None for a new one."""
+    """Return the id of a conversation begun by this request, or None to generate an id."""
     request_id = caller.request_id or ""
     return request_id if _UUID.fullmatch(request_id) else None
 
 
 def check_repeated_request(connection: sa.Connection, done: Operation | None, sent: NewMessage | None) -> None:
-    """Refuse a repeated request that carries another text than the first time. An erased text is not compared."""
+    """Refuse a repeated request with another text. Erased texts are not compared."""
     if done is None or not done.result or sent is None:
         return
     stored = message_rows.find_content(connection, done.result)
@@ -51,7 +51,7 @@ def check_repeated_request(connection: sa.Connection, done: Operation | None, se
 
 
 def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str, message: NewMessage | None) -> Run | None:
-    """Return the run that the same request has begun.
+    """Return the run begun by the same request.
 
     Raises `RequestReusedError` for another text under its id, and for another change of the thread.
     """
@@ -62,7 +62,8 @@ def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str
         if thread_id is not None and operation_rows.find_request(connection, thread_id, run_id) is not None:
             raise RequestReusedError(thread_id)
         return None
-    if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
+    # The request belongs to another caller, and this caller may not see it.
+    if thread_id not in (None, begun.thread_id):
         raise ConflictError(begun.thread_id, 0, 0)
     check_repeated_request(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
     return begun
@@ -70,7 +71,7 @@ def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str
 
 @contextmanager
 def refuse_taken_ids(request_id: str) -> Iterator[None]:
-    """Raise `RequestReusedError` where a new row would have an id that another person's request has chosen."""
+    """Raise `RequestReusedError` if a new row's id was already chosen by another person's request."""
     try:
         yield
     except sa.exc.IntegrityError as error:

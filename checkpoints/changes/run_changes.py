@@ -1,4 +1,4 @@
-"""Changes that a run makes in its thread: moves, replaced messages, summaries, branches and milestones."""
+"""Changes made by a run in its thread: moves, replaced messages, summaries, branches and milestones."""
 
 from collections.abc import Collection, Sequence
 
@@ -23,7 +23,7 @@ def move_and_append(
 def replace_in_run(
     transaction: Transaction, message_id: str, new: NewMessage, dropped_ids: Collection[str], *, detail: OperationDetail
 ) -> str:
-    """Replace a message before a run that continues; the later messages stay, except the dropped ones."""
+    """Replace a message before the run continues. The later messages stay, except the dropped messages."""
     made = branches.replace_message(transaction, message_id, new, dropped_ids, run_continues=True)
     transaction.detail = detail
     return made
@@ -43,7 +43,7 @@ def put_summary(
 def add_branches(
     transaction: Transaction, first_messages: Sequence[tuple[str, NewMessage]], *, after: str | None, run_id: str
 ) -> list[tuple[str, Message]]:
-    """Add branches after a message, each with a name and a first message. Return their ids with those messages."""
+    """Add branches after a message, each with a name and a first message. Return their ids with these messages."""
     parent = thread_rows.select_node(transaction.connection, after, transaction.thread.id)
     made: list[tuple[str, Message]] = []
     for name, message in first_messages:
@@ -55,7 +55,7 @@ def add_branches(
 
 
 def fork_and_append(transaction: Transaction, message: NewMessage, *, after: str | None, name: str, run_id: str) -> str:
-    """Add a branch after a message, make it the current one, and write a message there. Return the message's id."""
+    """Add a branch after a message, make it current, and write a message there. Return the message's id."""
     parent = thread_rows.select_node(transaction.connection, after, transaction.thread.id)
     node = transaction.add_messages(parent, [message], run_id=run_id)[0]
     branch = transaction.add_branch(name, node)
@@ -74,7 +74,7 @@ def can_save_milestone(transaction: Transaction, node: Node) -> bool:
 def add_milestone(transaction: Transaction, node: Node, name: str, description: str) -> str:
     """Bookmark a message, as the judge."""
     now, count = thread_rows.to_time(transaction.now), node.depth + 1
-    # The agent finds places by name: a name that a person chose must go on meaning what they saved.
+    # The agent finds places by name, so a name chosen by a person must keep its meaning.
     is_taken = checkpoint_rows.is_name_used(transaction.connection, transaction.thread.id, name)
     own_name = f"{name} · {count}" if is_taken else name
     saved = transaction.add_checkpoint(Checkpoint("", own_name, now, count, description, created_by="judge", node=node))
@@ -83,7 +83,7 @@ def add_milestone(transaction: Transaction, node: Node, name: str, description: 
 
 
 def make_partial_messages(text: str, reasoning: Reasoning = NO_REASONING) -> list[NewMessage]:
-    """Return the immutable message of a cut-off answer; none if nothing of it had come yet."""
+    """Return the message of an interrupted answer, or none if nothing had arrived."""
     data: Json = {"content": serde.sanitize_text(text)}
     if kwargs := reasoning.to_kwargs():
         data["additional_kwargs"] = kwargs

@@ -38,9 +38,9 @@ def archive_thread(transaction: Transaction, *, archived: bool) -> None:
 
 
 def tag_thread(transaction: Transaction, add: Sequence[str], remove: Sequence[str]) -> None:
-    """Give a thread tags, and take others away. Raises `InvalidTagError` beyond the limits, and if nothing changes.
+    """Add and remove tags of a thread. Raises `InvalidTagError` beyond the limits, and if nothing changes.
 
-    Raises `OwnerOnlyError` for a member: tags are the owner's.
+    Raises `OwnerOnlyError` for a member, since tags are the owner's.
     """
     thread, connection = transaction.thread, transaction.connection
     require_owner(connection, thread.id)
@@ -63,7 +63,7 @@ def tag_thread(transaction: Transaction, add: Sequence[str], remove: Sequence[st
 
 
 def change_settings(transaction: Transaction, values: Mapping[str, str], expected: Mapping[str, str]) -> None:
-    """Set settings. Raises `ConflictError` if one of the `expected` values has changed."""
+    """Change settings. Raises `ConflictError` if a value in `expected` has changed."""
     thread = transaction.thread
     if any(str(thread.settings.get(key, "")) != value for key, value in expected.items()):
         raise ConflictError(thread.id, thread.version, thread.version)
@@ -75,6 +75,6 @@ def change_settings(transaction: Transaction, values: Mapping[str, str], expecte
 
 
 def hide_thread(transaction: Transaction) -> None:
-    """Take a conversation out of the list."""
+    """Remove a conversation from the list."""
     transaction.detail = OperationDetail(subject="thread", name=transaction.thread.title)
     transaction.update_row("thread", transaction.thread.id, deleted_at=transaction.now)

@@ -1,4 +1,4 @@
-"""The content of a new conversation that begins as a path of another one."""
+"""Fill a new conversation that begins as a path of another conversation."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,18 +28,23 @@ from .transaction import Transaction
 
 @dataclass
 class StateFork:
-    """Copies the states that a path's messages and checkpoints stand on, those above them, and those of their subgraphs."""
+    """Copies the states of a path's messages and checkpoints, with the states above them and those of their subgraphs.
+
+    `nodes` are the copied messages by depth. `_copied` is keyed by the original's number, and `_messages` by the
+    original's id. `_roots` holds LangGraph's ids of the graph's own copied states.
+    """
 
     transaction: Transaction
     source: Thread
     path: Path
-    nodes: Sequence[Node]  # of the copy, by depth
-    _copied: dict[int, StateName] = field(default_factory=dict)  # by the number of the original
-    _roots: set[str] = field(default_factory=set)  # LangGraph's ids of the graph's own states that are copied
-    _messages: dict[str, Node] = field(default_factory=dict)  # the copies, by the ids of the originals
+    nodes: Sequence[Node]
+    _copied: dict[int, StateName] = field(default_factory=dict)
+    _roots: set[str] = field(default_factory=set)
+    _messages: dict[str, Node] = field(default_factory=dict)
 
     def copy_states(self, named: Collection[int]) -> None:
-        """Copy the states of the path, and these. A damaged state is left out, and so is one that names other messages."""
+        """Copy the states of the path, and the `named` states. Damaged states, and states with other messages, are
+        left out."""
         connection = self.transaction.connection
         outline = state_rows.select_outline(connection, self.source.id)
         if not outline:
@@ -57,12 +62,11 @@ class StateFork:
         write_rows.copy_writes(connection, self.source.id, self.transaction.thread.id, keys)
 
     def find_copy(self, number: int | None) -> int | None:
-        """Return the copy of a state."""
         found = None if number is None else self._copied.get(number)
         return found.number if found else None
 
     def _map_messages(self, message_ids: set[str]) -> None:
-        """Find the copies of those of these messages that are on the path."""
+        """Find the copies of the messages that are on the path."""
         found = thread_rows.select_nodes(self.transaction.connection, message_ids - self._messages.keys())
         self._messages |= {each: self.nodes[node.depth] for each, node in found.items() if node in self.path}
 
@@ -85,7 +89,8 @@ class StateFork:
             self._roots.add(state.checkpoint_id)
 
     def _is_below(self, state: StoredState, chosen: Collection[int]) -> bool:
-        """Return whether a subgraph's state was reached from a copied one, or by a run that ended with one of these."""
+        """Return whether a subgraph's state was reached from a copied state, or by a run that ended with a chosen
+        state."""
         if state.body["metadata"].get("parents", {}).get("") in self._roots:
             return True
         return state.body["begun_at"] is not None and state_rows.find_run(self.transaction.connection, state)[1] in chosen
@@ -103,20 +108,22 @@ class StateFork:
 def copy_path(
     transaction: Transaction, source: Thread, path: Path, *, with_states: bool, checkpoint_id: str | None = None
 ) -> str:
-    """Copy a path of another conversation, the checkpoints on it, and its tags, into this new one.
+    """Copy a path of another conversation into this new conversation, with the checkpoints on it and its tags.
 
-    Equal paths have equal hashes: nothing is read or hashed here. A damaged message has a damaged copy.
+    Equal paths have equal hashes, so nothing is read or hashed. A damaged message gets a damaged copy.
     """
     nodes = _copy_messages(transaction, path) if path.length else []
     states = StateFork(transaction, source, path, nodes)
     head_state, is_standing = _find_head_state(transaction, source, path, checkpoint_id)
     saved = checkpoint_rows.select_checkpoint_states(transaction.connection, source.id)
-    if nodes and with_states and source.owner == transaction.thread.owner:  # the values of a graph stay their owner's
+    # A graph's values stay with their owner.
+    if nodes and with_states and source.owner == transaction.thread.owner:
         states.copy_states({number for number in (head_state, *saved.values()) if number is not None})
     copied = {each: states.find_copy(number) for each, number in saved.items()}
     new_ids = _copy_checkpoints(transaction, source, path, nodes, copied)
     transaction.stand_at(nodes[-1] if nodes else None, states.find_copy(head_state))
-    if source.tags:  # which a member does not see
+    # A member does not see them.
+    if source.tags:
         transaction.update_row("thread", transaction.thread.id, tags=list(source.tags))
     begun = {HEAD: (head_state, checkpoint_id)} if is_standing else {}
     begun |= {new_ids[each]: (number, each) for each, number in saved.items() if each in new_ids}
@@ -127,7 +134,7 @@ def copy_path(
 
 
 def _copy_messages(transaction: Transaction, path: Path) -> list[Node]:
-    """Raises `DamagedMessageError` when the database has lost a message of the path."""
+    """Copy the messages of a path. Raises `DamagedMessageError` if the database has lost a message."""
     segment = transaction.add_segment(None)
     nodes = [Node(transaction.new_id(), segment, depth) for depth in range(path.length)]
     if copies.copy_messages(transaction.connection, transaction.thread.id, path.places, nodes) < path.length:
@@ -139,9 +146,9 @@ def _copy_messages(transaction: Transaction, path: Path) -> list[Node]:
 def _find_head_state(
     transaction: Transaction, source: Thread, path: Path, checkpoint_id: str | None
 ) -> tuple[int | None, bool]:
-    """Return the state of a checkpoint there, where the source stands, or would after a restore to the end of the path.
+    """Return the state of a checkpoint there, or of the source's head, or of a restore to the end of the path.
 
-    The second value is false for the last one: no answers to a graph stand there.
+    The second value is false in the last case, where no answers to a graph count.
     """
     connection = transaction.connection
     at = path.segments[0] if path.segments else None
@@ -157,7 +164,7 @@ def _find_head_state(
 def _copy_checkpoints(
     transaction: Transaction, source: Thread, path: Path, nodes: list[Node], states: Mapping[str, int | None]
 ) -> dict[str, str]:
-    """Return the ids of the copies."""
+    """Copy the checkpoints of a path. Return the ids of the copies by original."""
     places = checkpoint_rows.select_checkpoint_places(transaction.connection, source.id)
     shown = [(checkpoint_id, depth) for checkpoint_id, segment, depth in places if depth <= path.last.get(segment, -1)]
     if not shown:
@@ -179,9 +186,9 @@ def _copy_checkpoints(
 def _find_standing(
     transaction: Transaction, source: Thread, begun: Mapping[str, tuple[int | None, str | None]]
 ) -> dict[str, Sequence[str]]:
-    """Return the runs that stand at states which asked a person, named by the ids of the copies.
+    """Return the runs behind states that asked a person, by the ids of the copies.
 
-    The others are the numbers of the states, and the checkpoints that were saved there; None where the source stands.
+    `begun` gives the state's number, and the checkpoint saved there or None for the source's head.
     """
     asking = write_rows.select_asking_states(transaction.connection, source.id) if begun else ()
     list_last = partial(list_last_operations, transaction.connection, source.id)

@@ -1,4 +1,4 @@
-"""The title of a thread: its first message gives one, and the model a better one while nobody has named the thread."""
+"""The title of a thread: taken from its first message, then from the model while nobody has named the thread."""
 
 import sqlalchemy as sa
 
@@ -10,13 +10,14 @@ from ..values.operation import Operation, OperationKind
 from ..values.operation_detail import OperationDetail
 from .transaction import Transaction
 
-_MAX_FIRST_VERSION = 20  # of the operation that writes the first message; before it, settings may have changed
+# The first message is written by an operation up to this version. Earlier operations may have changed settings.
+_MAX_FIRST_VERSION = 20
 _columns = schema.operation.c
 _is_title_of_model = (_columns.kind == OperationKind.RENAME, _columns.actor == "system")
 
 
 def is_titled_by_question(connection: sa.Connection, thread: Thread) -> bool:
-    """Return whether a thread still has the title of its first message, and never had another one."""
+    """Return whether a thread still has its first message's title, and never had another."""
     is_first = _columns.version <= _MAX_FIRST_VERSION
     first = operation_rows.select_operations(connection, thread.id, _columns.kind == OperationKind.APPEND, is_first)
     given = {"title": UNTITLED}, {"title": thread.title}
@@ -27,12 +28,12 @@ def is_titled_by_question(connection: sa.Connection, thread: Thread) -> bool:
 
 
 def find_title(connection: sa.Connection, thread_id: str) -> Operation | None:
-    """Return the operation by which the model has given a title, also an undone one."""
+    """Return the operation by which the model set a title, even if undone."""
     found = operation_rows.select_operations(connection, thread_id, *_is_title_of_model, limit=1, abridged=True)
     return found[0] if found else None
 
 
 def give_title(transaction: Transaction, title: str, detail: OperationDetail) -> None:
-    """Give the title that the model has found."""
+    """Set the title found by the model."""
     transaction.detail = detail
     transaction.update_row("thread", transaction.thread.id, title=clean_name(title))

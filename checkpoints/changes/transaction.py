@@ -1,8 +1,5 @@
-"""One open change of one thread: the writing half of the store.
-
-Every update of a mutable row records the columns before and after. One piece of code therefore undoes every operation
-exactly: it restores the recorded columns.
-"""
+"""An open change of a thread: the writing half of the store. Every update of a mutable row records the columns before
+and after, so the same code undoes every operation exactly, by restoring the recorded columns."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,24 +45,27 @@ class Transaction:
 
     connection: sa.Connection
     loaded: thread_rows.LoadedThread
-    now: int  # microseconds since 1970
+    # In microseconds since 1970.
+    now: int
     new_id: NewId
     caller: Caller
     changes: list[RowChange] = field(default_factory=list)
     head: Node | None = None
-    target: int | None = None  # of an undo or a redo
-    detail: OperationDetail | None = None  # None: nothing set it
+    # The version undone by an undo, or redone by a redo.
+    target: int | None = None
+    detail: OperationDetail | None = None
     state_id: int | None = None
     last_added: message_inserts.PlacedMessage | None = field(default=None, init=False, repr=False)
-    _parents: history.SegmentParents | None = field(default=None, init=False, repr=False)  # until a segment is made
-    _added_after: dict[str, Node | None] = field(default_factory=dict, init=False, repr=False)  # by the last new message
+    # Cached until a segment is made.
+    _parents: history.SegmentParents | None = field(default=None, init=False, repr=False)
+    # The node before a chain of new messages, by the id of its last message.
+    _added_after: dict[str, Node | None] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.head, self.state_id = self.loaded.head, self.loaded.thread.state_id
 
     @property
     def thread(self) -> Thread:
-        """The thread before the change."""
         return self.loaded.thread
 
     def trace_current_path(self) -> history.Path:
@@ -78,11 +78,10 @@ class Transaction:
         return history.trace_path(node, self._parents)
 
     def find_checkpoint(self, checkpoint_id: str) -> Checkpoint:
-        """Return a checkpoint that the current branch shows. Raises `CheckpointNotFoundError`."""
+        """Return a checkpoint visible on the current branch. Raises `CheckpointNotFoundError`."""
         return checkpoint_rows.select_checkpoint(self.connection, self.thread, checkpoint_id, self.trace_current_path())
 
     def select_visible_checkpoints(self) -> list[Checkpoint]:
-        """Return the checkpoints that the current branch shows."""
         return history.filter_visible(
             checkpoint_rows.select_checkpoints(self.connection, self.thread.id),
             self.thread.branch_id,
@@ -100,7 +99,7 @@ class Transaction:
             movable_rows.update_row(self.connection, table, identifier, after)
 
     def update_each_row(self, table: str, after: Mapping[str, Json]) -> None:
-        """Set columns of many mutable rows, and record the old values; `after` holds the new ones by row id."""
+        """Set columns of many mutable rows, given by row id, and record the old values."""
         wanted = [(table, identifier, names) for identifier, names in after.items()]
         before = movable_rows.select_rows(self.connection, wanted)
         changes = [RowChange(table, each, before[table, each], dict(values)) for each, values in after.items() if values]
@@ -111,24 +110,22 @@ class Transaction:
         self.update_each_row(table, dict.fromkeys(identifiers, after))
 
     def record_insert(self, table: str, identifier: str) -> None:
-        """Record an inserted row: undoing the change hides it."""
+        """Record an inserted row, so undoing the change hides it."""
         self.changes.append(RowChange(table, identifier, {"deleted_at": self.now}, {"deleted_at": None}))
 
     def write_changes(self, changes: Sequence[RowChange]) -> None:
-        """Apply recorded changes in their order, in batches: there may be thousands.
-
-        Raises `ConflictError` for a row that has changed since, `NoResultFound` for a missing row.
-        """
+        """Apply recorded changes in order, in batches, since there may be thousands. Raises `ConflictError` if a row
+        has changed since, and `NoResultFound` if it is missing."""
         if not movable_rows.write_row_changes(self.connection, changes):
             raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
         self.changes.extend(changes)
 
     def move_head(self, node: Node | None, state_id: int | None = None) -> None:
-        """Move the head, and a graph's state with it: to this one, or to the one that belongs to the message."""
+        """Move the head and a graph's state, by default the state that belongs to the message."""
         self.stand_at(node, self.find_state(node) if state_id is None else state_id)
 
     def stand_at(self, node: Node | None, state_id: int | None) -> None:
-        # Nothing else in a change moves this head, so its earlier value is known: only an undo writes heads otherwise.
+        # Only this method moves the head during a change, except for an undo, so its earlier value is known.
         before: Json = {"head_id": self.head.id if self.head else None, "state_id": self.state_id}
         after: Json = {"head_id": node.id if node else None, "state_id": state_id}
         changed = [name for name in after if after[name] != before[name]]
@@ -137,16 +134,17 @@ class Transaction:
         self.head, self.state_id = node, state_id
 
     def find_state(self, node: Node | None) -> int | None:
-        """Return the state of a graph that belongs to a message: its newest, or that of the nearest message before it."""
+        """Return the graph state for a message: the newest state there, or at the nearest message before it."""
         if not self.loaded.has_states or node is None:
             return None
-        place = self._added_after.get(node.id, node)  # new messages have no state yet
+        # New messages have no state yet.
+        place = self._added_after.get(node.id, node)
         if self.head in (node, place):
             return self.state_id
         return state_rows.find_state(self.connection, self.trace_path(place))
 
     def detach_and_move(self, node: Node | None, state_id: int | None = None) -> None:
-        """Move the head. Checkpoints that are not on its new path stay listed, as detached ones."""
+        """Move the head. Checkpoints off its new path stay listed as detached."""
         if (
             self.head is not None
             and not history.continues(node, self.head)
@@ -157,10 +155,8 @@ class Transaction:
         self.move_head(node, state_id)
 
     def unlist_checkpoints(self, checkpoints: Sequence[Checkpoint], *, to_branch: str | None = None) -> None:
-        """Take these detached checkpoints out of the branch's list.
-
-        From then on the position of a head decides whether they are listed, or they are detached on another branch.
-        """
+        """Remove detached checkpoints from the branch's list. From then on the heads decide whether they are listed,
+        or they are detached on `to_branch`."""
         after: Json = {"branch_id": to_branch} if to_branch else {"detached": False}
         self.update_rows("checkpoint", [checkpoint.id for checkpoint in checkpoints], **after)
 
@@ -182,7 +178,7 @@ class Transaction:
         return [each.node for each in placed]
 
     def insert_messages(self, messages: Sequence[message_inserts.PlacedMessage], report: Report = ignore_progress) -> None:
-        """Write messages whose places are known, parents first, together with their files."""
+        """Write messages with known places, parents first, with their files."""
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
         message_inserts.insert_messages(self.connection, self.thread.id, messages, report)
         usage_rows.add_answers(self.connection, self.loaded, self.now, (each.content for each in messages))
@@ -194,24 +190,25 @@ class Transaction:
             search_index.add_messages(self.connection, entries)
 
     def _allocate_position(self, parent: Node | None, *, is_last: bool) -> tuple[int, int]:
-        """Return the place of a next message: in the parent's segment if the parent is its last one, else in a new one."""
+        """Return the place for a next message: in the parent's segment if the parent is its last message, else in a
+        new segment."""
         if parent is not None and is_last:
             return parent.segment, parent.depth + 1
         check_room_after(self.connection, self.thread, parent)
         return self.add_segment(parent), parent.depth + 1 if parent else 0
 
     def add_segment(self, parent: Node | None) -> int:
-        """Add a segment below a message (None: a segment of first messages), and return its id."""
+        """Add a segment below a message, or at the root for None, and return its id."""
         self._parents = None
         return segment_rows.insert_segment(self.connection, self.thread.id, parent)
 
     def insert_segments(self, segments: Sequence[segment_rows.NewSegment]) -> None:
-        """Write segments whose ids are reserved, parents first."""
+        """Write segments with reserved ids, parents first."""
         self._parents = None
         segment_rows.insert_segments(self.connection, self.thread.id, segments)
 
     def switch_to(self, branch_id: str) -> None:
-        """Make a branch the current one. Nothing else in a change switches."""
+        """Make a branch current. No other code in a change switches branches."""
         self._write_columns("thread", self.thread.id, {"branch_id": self.thread.branch_id}, {"branch_id": branch_id})
 
     def add_branch(self, name: str, head: Node | None) -> Branch:
@@ -220,7 +217,7 @@ class Transaction:
     def add_branches(
         self, new_branches: Sequence[tuple[str, Node | None]], states: Iterable[int | None] = ()
     ) -> list[Branch]:
-        """Add branches, each with a name and a head, and return them. `states` are their graph's, where they are known."""
+        """Add branches with names and heads, and return them. `states` are their graph states, where known."""
         first = thread_counters.count_branches(self.connection, self.thread.id) if new_branches else 0
         made = []
         for position, ((name, head), state_id) in enumerate(zip_longest(new_branches, states), first):
@@ -232,11 +229,11 @@ class Transaction:
         return made
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
-        """Write a checkpoint: one row, whatever the length of the conversation."""
+        """Write a checkpoint: a single row, whatever the conversation's length."""
         return self.add_checkpoints([checkpoint])[0]
 
     def add_checkpoints(self, checkpoints: Sequence[Checkpoint]) -> list[Checkpoint]:
-        """Write checkpoints: one row each. Return them with the ids and names that they got."""
+        """Write checkpoints, a row each. Return them with their new ids and names."""
         first = self.reserve_positions(len(checkpoints)) if checkpoints else 0
         names = DefaultNames(self.connection, self.thread.id, first + 1)
         written = [
@@ -260,7 +257,6 @@ class Transaction:
         return identifiers
 
     def reserve_positions(self, number: int) -> int:
-        """Reserve the positions of new checkpoints, and return the first one."""
         return thread_counters.reserve_positions(self.connection, self.thread.id, number)
 
     def apply_and_record(self, kind: OperationKind, body: "ChangeBody") -> Receipt:
@@ -290,10 +286,10 @@ class Transaction:
         search_index.update_checkpoints(self.connection, [each for each in self.changes if each.table == "checkpoint"])
 
     def _index_tags(self) -> None:
-        """Index the thread's tags, if the change has written them."""
         written = [each.after["tags"] for each in self.changes if each.table == "thread" and "tags" in each.after]
         if written:
             tag_rows.index_thread(self.connection, self.thread.id, written[-1])
 
 
-ChangeBody = Callable[[Transaction], str | None]  # makes the change; returns the id of what it made
+# Makes the change, and returns the id of what it made.
+ChangeBody = Callable[[Transaction], str | None]

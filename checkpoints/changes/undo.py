@@ -1,12 +1,11 @@
-"""Taking operations back, and bringing them back.
+"""Undo and redo of operations.
 
-The operations of a thread are a stack: undo takes back the newest one that stands, redo takes back the newest undo as
-long as nothing else was done since. Both put columns back as `Transaction` noted them, and are recorded themselves
-(`Transaction.apply_and_record`): nothing is ever forgotten.
+A thread's operations form a stack. Undo reverts the newest operation still in effect. Redo reverts the newest undo, as
+long as nothing else was done since. Both restore the columns recorded by `Transaction`, and are themselves recorded
+(`Transaction.apply_and_record`), so nothing is ever forgotten.
 
-Both pass over what the app does by itself: the checkpoints of the judge, and the title that a model gives. They would come
-between a person and the change to undo. They go and come with their run, and the title with the first message, which wrote
-the same row.
+Both skip the app's own operations: the judge's checkpoints, and a model's title. These would come between a person and
+the change to undo. They come and go with their run, and the title with the first message, which wrote the same row.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,24 +20,25 @@ from .preconditions import BACKGROUND_ACTORS
 from .transaction import Transaction
 
 _columns = schema.operation.c
-_NAMES_OF_MESSAGES = ("head_id", "message_id")  # columns of branches and checkpoints
+# Columns of branches and checkpoints.
+_NAMES_OF_MESSAGES = ("head_id", "message_id")
 _AGENT_MOVES = (OperationKind.GOTO, OperationKind.REWIND)
 _ORDINARY = _columns.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
 _IN_FOREGROUND = _columns.actor.not_in(BACKGROUND_ACTORS)
-_FOREGROUND = sa.and_(_ORDINARY, _IN_FOREGROUND)  # somebody did it in the foreground
+_FOREGROUND = sa.and_(_ORDINARY, _IN_FOREGROUND)
 
 
 def select_undoable(
     connection: sa.Connection, thread_id: str, *, up_to: int | None = None, abridged: bool = False
 ) -> Operation | None:
-    """Return the newest operation that is not undone, `up_to` a version. An erasure ends the reach of undo."""
+    """Return the newest operation not undone, at most at version `up_to`. An erasure ends the reach of undo."""
     conditions = [_FOREGROUND, _columns.undone_by.is_(None), *([] if up_to is None else [_columns.version <= up_to])]
     newest = _select_newest(connection, thread_id, *conditions, abridged=abridged)
     return None if newest and newest.kind is OperationKind.ERASE else newest
 
 
 def select_redoable(connection: sa.Connection, thread_id: str, *, abridged: bool = False) -> Operation | None:
-    """Return the newest undo that is not reverted, unless another change followed it."""
+    """Return the newest undo not reverted, unless another change followed it."""
     is_undo = (_columns.kind == OperationKind.UNDO, _columns.undone_by.is_(None))
     undo = _select_newest(connection, thread_id, *is_undo, abridged=abridged)
     ordinary = _select_newest(connection, thread_id, _FOREGROUND, abridged=True)
@@ -46,13 +46,14 @@ def select_redoable(connection: sa.Connection, thread_id: str, *, abridged: bool
 
 
 def is_newest_undo(connection: sa.Connection, thread_id: str) -> bool:
-    """Return whether the newest operation is an undo. The app's own do not count."""
+    """Return whether the newest operation, ignoring the app's own, is an undo."""
     newest = _select_newest(connection, thread_id, _IN_FOREGROUND, abridged=True)
     return newest is not None and newest.kind is OperationKind.UNDO
 
 
 def apply_undo(transaction: Transaction) -> None:
-    """Undo the newest operation that the caller saw, with its group. Only the app's own are newer (see `check_caller`)."""
+    """Undo the newest operation the caller saw, with its group. Only the app's own operations are newer (see
+    `check_caller`)."""
     seen = transaction.caller.expected_version
     newest = select_undoable(transaction.connection, transaction.thread.id, up_to=seen)
     if newest is None:
@@ -64,7 +65,6 @@ def apply_undo(transaction: Transaction) -> None:
 
 
 def apply_redo(transaction: Transaction) -> None:
-    """Revert the newest undo."""
     newest = select_redoable(transaction.connection, transaction.thread.id)
     if newest is None:
         raise NothingToUndoError("redo")
@@ -80,12 +80,13 @@ def _revert_operation(transaction: Transaction, operation: Operation) -> None:
     _require_messages(transaction, operation, reverted)
     try:
         transaction.write_changes(reverted)
-    except (sa.exc.NoResultFound, sa.exc.IntegrityError) as error:  # it names a row that is not there
+    except (sa.exc.NoResultFound, sa.exc.IntegrityError) as error:
+        # The operation names a missing row.
         raise DamagedOperationError(operation.thread_id, operation.version) from error
 
 
 def _require_messages(transaction: Transaction, operation: Operation, changes: Iterable[RowChange]) -> None:
-    """Refuse to move a head or a checkpoint to a message that is not there. Raises `DamagedOperationError`."""
+    """Refuse to move a head or checkpoint to a missing message. Raises `DamagedOperationError`."""
     named = (change.after.get(name) for change in changes for name in _NAMES_OF_MESSAGES)
     wanted = {message_id for message_id in named if message_id is not None}
     if wanted - thread_rows.select_nodes(transaction.connection, wanted).keys():
@@ -100,10 +101,10 @@ def _select_newest(
 
 
 def _select_undo_group(connection: sa.Connection, operation: Operation) -> Sequence[Operation]:
-    """The operations that are undone together with this one, the newest first.
+    """Return the operations undone together with this operation, newest first.
 
-    Changes that somebody else made in between stay, unless they are of the same rows: those could not be put back otherwise.
-    A move of the agent is taken back with the messages after it, and not with those that the run had written before.
+    Changes made by others in between stay, unless they touch the same rows, which could not be restored otherwise. An
+    agent's move is undone with the messages after it, but not with messages the run had written before.
     """
     if operation.undo_group is None:
         return [operation]
