@@ -1,6 +1,6 @@
 """LangGraph's checkpointer on the store: save, undo, restore and branch the whole state of any graph.
 
-It needs `langgraph-checkpoint`, which nothing else of the library imports without a graph's states.
+It needs `langgraph-checkpoint`, which the rest of the library imports only for a graph's states.
 """
 
 from ..values.errors import DamagedStateError, StaleWriterError, UnseenMessagesError

@@ -1,4 +1,4 @@
-"""The writes of a step as the state after it keeps them, for LangGraph's history: what is in the state is only named."""
+"""The writes of a step as kept by the next state for LangGraph's history. Values in the state are only named."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,25 +18,29 @@ from ..values.graph_state import INPUT_CHANNEL, Reference, join_runs
 from .channel_values import is_inline, list_numbers
 from .message_copies import count_equal
 
-# A step appends to a list at its end. Longer lists are searched for in as many items as they have.
+# A step appends to a list's end. Longer lists are searched in as many items as they have.
 _MIN_SEARCHED = 50
 _LOST: Any = object()
-INPUT_PLACE = ("", "", 0)  # beside the writes: the path and the id of no task
+# The path, task id and position of an input, which belongs to no task.
+INPUT_PLACE = ("", "", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class StepNames:
-    """Names the values of a step by those of the state after it."""
+    """Names the values of a step by the values of the next state.
+
+    `messages` are the state's messages, if they are the conversation's and the step changed them.
+    """
 
     connection: sa.Connection
     thread_id: str
     serde: SerializerProtocol
-    values: Mapping[str, Reference]  # of the state
+    values: Mapping[str, Reference]
     messages_channel: str
-    messages: Sequence[BaseMessage]  # of the state, where they are the conversation's and the step changed them
+    messages: Sequence[BaseMessage]
 
     def name_writes(self, writes: Sequence[Write]) -> Applied:
-        """Return references to the values of writes. What the state does not have is stored."""
+        """Return references to the values of writes. Values missing in the state are stored."""
         ordered = sorted(writes, key=lambda each: each.place)
         return [
             (task_id, task_path, [(each.position, each.channel, self._name_write(each)) for each in of_task])
@@ -44,7 +48,7 @@ class StepNames:
         ]
 
     def name_input(self, kind: str, data: bytes) -> Applied:
-        """Return references to the fields of a run's input; nothing for one that has more than the state."""
+        """Return references to the fields of a run's input, or nothing if the input has more than the state."""
         given = self.serde.loads_typed((kind, data))
         if type(given) is not dict:
             return []
@@ -75,7 +79,7 @@ class StepNames:
         return _LOST if None in items else ["r", join_runs(number for number in items if number is not None)]
 
     def _find_messages(self, value: Any) -> Reference:
-        """Return the places of messages among those of the state; nothing if one is not there as it is."""
+        """Return the places of messages among the state's messages, or None if any of them is missing or differs."""
         listed = value if type(value) is list else [value]
         given = [each for each in listed if isinstance(each, BaseMessage)]
         if not given or len(given) < len(listed):
@@ -89,7 +93,7 @@ class StepNames:
         return ["n", named, int(without_ids)]
 
     def _list_places(self, count: int, without_ids: bool) -> Mapping[Any, Sequence[int]]:
-        """Return the places of the last messages by their names."""
+        """Map the last messages' names to their places."""
         known: defaultdict[Any, list[int]] = defaultdict(list)
         for place in range(-1, -1 - min(count, len(self.messages)), -1):
             known[_name(self.messages[place], without_ids)].append(place)

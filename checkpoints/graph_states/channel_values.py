@@ -1,4 +1,4 @@
-"""Values of channels as references: small scalars inline, lists by their items, everything else by its stored bytes."""
+"""Channel values as references: small scalars inline, lists by item, everything else by its stored bytes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,23 +14,24 @@ from ..values.graph_state import Reference, join_runs, read_kind
 # LangGraph has no public name for what its saver is given of a DeltaChannel.
 DeltaSnapshot: Any = _DeltaSnapshot
 _MAX_INLINE_CHARS = 64
-_MAX_WHOLE_LIST_BYTES = 256  # a row takes more than a small item
+# Smaller lists are stored whole, because a row takes more room than a small item.
+_MAX_WHOLE_LIST_BYTES = 256
 
 
 def unwrap_value(value: Any) -> Any:
-    """Return the value of a DeltaChannel's snapshot; any other value as it is."""
+    """Return the value inside a DeltaChannel's snapshot. Any other value is returned unchanged."""
     return value.value if isinstance(value, DeltaSnapshot) else value
 
 
 def is_inline(value: Any) -> bool:
-    """Return whether a value stands for itself."""
+    """Return whether a value is its own reference."""
     return value is None or type(value) in (bool, int, float) or (type(value) is str and len(value) <= _MAX_INLINE_CHARS)
 
 
 def name_value(
     connection: sa.Connection, thread_id: str, serde: SerializerProtocol, old: Reference, value: Any
 ) -> Reference:
-    """Return the reference to a value. The part that it shares with the former value is not written again."""
+    """Return the reference to a value. Parts shared with the former value are not written again."""
     if is_inline(value):
         return value
     if type(value) is list:
@@ -48,19 +49,19 @@ def _name_items(connection: sa.Connection, thread_id: str, old: Reference, items
 
 
 def list_numbers(reference: Reference) -> list[int]:
-    """Return the numbers of the stored values that a reference names, in order."""
+    """Return the numbers of a reference's stored values, in order."""
     return [number for first, last in list_runs(reference) for number in range(first, last + 1)]
 
 
 def list_runs(reference: Reference) -> list[tuple[int, int]]:
-    """Return the first and the last number of each run of stored values that a reference names, in order."""
+    """Return the first and last number of each run of stored values of a reference, in order."""
     if read_kind(reference) == "v":
         return [(reference[1], reference[1])]
     return [(first, last) for first, last in reference[1]] if read_kind(reference) == "r" else []
 
 
 def read_value(serde: SerializerProtocol, reference: Reference, stored: Mapping[int, tuple[str, bytes]]) -> Any:
-    """Return a new value. `stored` holds the bytes that the reference names."""
+    """Return a new value. `stored` holds the bytes of the reference."""
     match read_kind(reference):
         case "v":
             return serde.loads_typed(stored[reference[1]])

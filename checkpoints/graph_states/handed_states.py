@@ -1,4 +1,4 @@
-"""States as LangGraph hands them over, and what the saver notes for itself in the configs that LangGraph hands back."""
+"""States handed over by LangGraph, and the saver's notes in configs that LangGraph hands back."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,24 +12,28 @@ from ..values.graph_state import INPUT_CHANNEL
 from ..values.model import Json
 from ..values.thread_ids import require_text
 
-_OF_LOOP = "__pregel_"  # begins keys in a config of LangGraph's loop
-_RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
-OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
+# The prefix of keys in configs of LangGraph's loop.
+_OF_LOOP = "__pregel_"
+# LangGraph's config key for a step that began with an answer.
+_RESUMING = "__pregel_resuming"
+# The config key for a run and its attempt, where several processes drive runs.
+OF_ATTEMPT = "__waymark_attempt__"
 
 
 def name_thread(config: RunnableConfig) -> str:
-    """Return the id of the conversation that a config names. Raises `ValueError` for one that is no text."""
+    """Return a config's conversation id. Raises `ValueError` if it is no text."""
     return require_text(str(config["configurable"]["thread_id"]))
 
 
 class ReadThreadId(str):
-    """The id of a conversation in the config of a state that was read. To a program it is that id and nothing else.
+    """A conversation id in the config of a state that was read. To programs it is a plain id.
 
-    LangGraph hands the same object back with what a run writes, so it tells where the run began.
+    LangGraph hands the same object back with a run's writes, so it tells where the run began.
     """
 
     checkpoint_id: str
-    is_latest: bool  # nobody chose the state by its id
+    # Nobody chose the state by its id.
+    is_latest: bool
 
     @classmethod
     def note(cls, thread_id: str, checkpoint_id: str, *, is_latest: bool) -> Self:
@@ -46,19 +50,22 @@ class ReadThreadId(str):
 
 @dataclass(frozen=True, slots=True)
 class StatePut:
-    """A state as LangGraph hands it over."""
+    """A state handed over by LangGraph.
+
+    `begun` tells where the run began. `is_resumed` means, for a subgraph, that the graph's own step had been
+    interrupted. `attempt` is the id and attempt of a Waymark run. `follows_step` means LangGraph's loop has run tasks,
+    each of which has handed over writes, even if empty.
+    """
 
     key: StateKey
     parent_id: str | None
     checkpoint: Checkpoint
     metadata: Json
     new_versions: ChannelVersions
-    begun: ReadThreadId | None  # where the run began
-    is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
-    attempt: tuple[str, int] | None = None  # of a run of Waymark: its id, and the attempt that writes
-    follows_step: bool = (
-        False  # LangGraph's loop has run tasks, each of which has handed over writes, if only that it has none
-    )
+    begun: ReadThreadId | None
+    is_resumed: bool
+    attempt: tuple[str, int] | None = None
+    follows_step: bool = False
 
     @classmethod
     def parse(
@@ -85,15 +92,16 @@ class StatePut:
     def name_beginning(self, parent: StoredState | None) -> StateKey | None:
         """Return the key of the state where the run began, if nodes have written the step.
 
-        The first step may have a person's messages as well: of a `Command`, or the whole run's with durability "exit".
+        The first step may contain a person's messages too: a `Command`'s, or the whole run's with durability "exit".
         """
         if parent is None or not self._is_step_after(parent) or self.takes_input(parent):
             return None
         return StateKey(self.key.thread_id, self.key.namespace, self.begun.checkpoint_id if self.begun else "")
 
     def takes_input(self, parent: StoredState | None) -> bool:
-        """Return whether the step has only put an input into the channels: no node has run."""
-        if parent is None or INPUT_CHANNEL not in parent.body["values"]:  # without that channel, nodes take the input
+        """Return whether the step only put an input into the channels, and no node has run."""
+        # Without that channel, nodes take the input.
+        if parent is None or INPUT_CHANNEL not in parent.body["values"]:
             return False
         return parent.body["metadata"].get("source") == "input" and self._is_step_after(parent)
 
@@ -103,19 +111,19 @@ class StatePut:
 
     @property
     def is_first(self) -> bool:
-        """Whether the state follows the one where the run began."""
+        """Whether the state follows the state where the run began."""
         return self.begun is not None and self.begun.checkpoint_id == self.parent_id
 
     @property
     def goes_on(self) -> bool:
-        """Whether the conversation has to stand at the state before. At a state that was chosen by its id, a fork begins."""
+        """Whether the conversation must be at the parent state. A state chosen by its id begins a fork."""
         is_chosen = self.begun is not None and not self.begun.is_latest
         if self.parent_id is None or (is_chosen and self.is_first):
             return False
         return self.metadata.get("source") == "loop" or (self.begun is not None and not is_chosen)
 
     def choose_run_id(self, parent: StoredState | None) -> str:
-        """Return the id of the run: without one in the metadata, that of its first state."""
+        """Return the run's id, or the id of its first state if the metadata has no run id."""
         if isinstance(run_id := self.metadata.get("run_id"), str):
             return run_id
         is_begun = self.metadata.get("source") == "loop" and not self.is_first

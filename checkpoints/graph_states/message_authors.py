@@ -1,6 +1,6 @@
-"""The authors of the human messages in a graph's states: a person, or the graph itself.
+"""The authors of human messages in a graph's states: a person, or the graph itself.
 
-A message that a node wrote is marked in the conversation. The graph reads its messages without the mark.
+A message written by a node is marked in the conversation. The graph reads its messages without the mark.
 """
 
 import threading
@@ -20,14 +20,15 @@ from ..values.errors import MessageNotFoundError
 from ..values.graph_author import BY_GRAPH_KEY
 from ..values.model import Message, Node
 
-NULL_TASK_ID = "00000000-0000-0000-0000-000000000000"  # LangGraph's: of what a program's `Command` writes
+# LangGraph's task id for writes by a program's `Command`.
+NULL_TASK_ID = "00000000-0000-0000-0000-000000000000"
 _MAX_STATES = 1_000
 
 
 def read_for_graph(stored: Message) -> BaseMessage:
-    """Return a message as its graph has it. One that Waymark wrote has the id of its node.
+    """Return a message in the graph's form. A message written by Waymark gets its node's id.
 
-    Without an id, LangGraph would give it another one in each run.
+    Without an id, LangGraph would assign a different id in each run.
     """
     message = stored.langchain
     message.id = message.id or stored.id
@@ -37,9 +38,9 @@ def read_for_graph(stored: Message) -> BaseMessage:
 
 
 class GivenAnswers:
-    """The answers to the questions of states, as the runs of this process have handed them over.
+    """Answers to states' questions, as handed over by the runs of this process.
 
-    A state has them only until the step after it is written.
+    A state has them only until the next state is written.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class GivenAnswers:
         self._lock = threading.Lock()
 
     def note_writes(self, config: RunnableConfig, task_id: str, writes: Sequence[tuple[str, Any]]) -> None:
-        """Note an answer among the writes of a task, also of a subgraph's: it belongs to the graph's own state."""
+        """Record an answer among a task's writes. A subgraph's answer is recorded for the graph's own state."""
         given = [value for channel, value in writes if channel == RESUME]
         if not given:
             return
@@ -63,16 +64,16 @@ class GivenAnswers:
                 self._answers.popitem(last=False)
 
     def find_texts(self, key: StateKey) -> Collection[str]:
-        """Return the texts of the answers, and those in them."""
+        """Return the texts of the answers, including texts nested in them."""
         with self._lock:
             return set(_list_texts(list(self._answers.get(key, {}).values())))
 
 
 @dataclass(frozen=True, slots=True)
 class RunBeginning:
-    """The state where a run began whose nodes have written a step, and the texts of the answers that it had there.
+    """The state where a run began whose nodes have written a step, and the texts of the answers given there.
 
-    `is_first`: it is the first step, which a program's `Command` may have written.
+    `is_first` marks the run's first step, which a program's `Command` may have written.
     """
 
     state: StateKey
@@ -83,10 +84,11 @@ class RunBeginning:
 def find_graph_messages(
     connection: sa.Connection, beginning: RunBeginning, nodes: Mapping[str | None, Node], messages: Sequence[BaseMessage]
 ) -> Collection[int]:
-    """Return the places of the human messages that nodes wrote, in a run that began so, and no person.
+    """Return the places of human messages written by nodes and not by a person, in a run with this beginning.
 
-    A person's message that a node changed, moved or repeated keeps its author: `nodes` are those of the state's messages by
-    LangGraph's ids. So does the text of an answer to a question. Where answers are not known, all are the person's.
+    A person's message that a node changed, moved or repeated keeps its author: `nodes` maps LangGraph's ids to the
+    state's messages. So does the text of an answer to a question. If the answers are unknown, all messages count as
+    the person's.
     """
     key = beginning.state
     written = write_rows.select_writes(connection, key.thread_id, key.namespace, [key.checkpoint_id])

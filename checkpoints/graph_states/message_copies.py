@@ -1,4 +1,4 @@
-"""Independent copies of LangChain's messages, and their comparison by value: nodes may change messages in place."""
+"""Independent copies of LangChain messages, and their comparison by value, because nodes may change messages in place."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 from langchain_core.messages import BaseMessage
 
 M = TypeVar("M", bound=BaseMessage)
-ATOMS = frozenset({str, int, float, bool, bytes, type(None)})  # values that cannot change
-_set_attribute = object.__setattr__  # pydantic's own takes ten times as long
+# Immutable values.
+ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
+# Pydantic's own setter takes ten times as long.
+_set_attribute = object.__setattr__
 
 
 def duplicate_message(message: M) -> M:
@@ -37,10 +39,10 @@ def _copy_value(value: Any) -> Any:
 
 
 def count_equal(known: Sequence[BaseMessage], values: Sequence[object]) -> int:
-    """Count the first values that are messages equal to the known ones in all fields."""
+    """Count the leading values that equal the known messages in all fields."""
     count = 0
     for message, value in zip(known, values, strict=False):
-        # pydantic's == takes 50 times as long
+        # Pydantic's == takes 50 times as long.
         if type(value) is not type(message) or value.__dict__ != message.__dict__:
             break
         if value.__pydantic_extra__ != message.__pydantic_extra__:

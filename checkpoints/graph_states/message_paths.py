@@ -1,4 +1,4 @@
-"""The messages of a graph as a path of the conversation's tree: messages that two states share are stored once."""
+"""A graph's messages as a path of the conversation's tree. Messages shared by two states are stored once."""
 
 import bisect
 import threading
@@ -21,14 +21,15 @@ from ..values.sentence import sentence
 from .message_authors import RunBeginning, find_graph_messages, read_for_graph
 from .message_copies import count_equal, duplicate_message
 
-_MAX_KNOWN_MESSAGES = 50_000  # of all conversations
+# In all conversations together.
+_MAX_KNOWN_MESSAGES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePath:
-    """The main agent's messages of a path with their places. Nobody else has these messages.
+    """The main agent's messages of a path, with their places. They are shared with no other code.
 
-    The path may have messages of sub-agents between them, which a graph does not see.
+    The path may contain messages of sub-agents in between, hidden from the graph.
     """
 
     nodes: Sequence[Node] = ()
@@ -40,11 +41,11 @@ class MessagePath:
 
     @property
     def length(self) -> int:
-        """The number of messages up to the last one, those of sub-agents included."""
+        """The number of messages up to the last, including messages of sub-agents."""
         return self.nodes[-1].depth + 1 if self.nodes else 0
 
     def count_up_to(self, length: int) -> int:
-        """Count the messages among the first ones of the path."""
+        """Count these messages among the first `length` messages of the path."""
         return bisect.bisect_left(self.nodes, length, key=lambda node: node.depth)
 
     def cut_after(self, length: int) -> "MessagePath":
@@ -55,7 +56,7 @@ class MessagePath:
 
 
 class KnownPaths:
-    """The path of each conversation that was read or written last. Messages never change: nothing here goes stale."""
+    """The last path read or written of each conversation. Messages never change, so nothing here goes stale."""
 
     def __init__(self) -> None:
         self._paths: OrderedDict[str, MessagePath] = OrderedDict()
@@ -74,7 +75,7 @@ class KnownPaths:
                 self._count -= len(self._paths.popitem(last=False)[1].nodes)
 
     def load_path(self, connection: sa.Connection, thread_id: str, message_id: str | None, length: int) -> MessagePath:
-        """Return the path to a message. Only messages that are not known are read. Raises `DamagedMessageError`."""
+        """Return the path to a message, reading only unknown messages. Raises `DamagedMessageError`."""
         known = self.get_path(thread_id)
         if message_id is None:
             return MessagePath()
@@ -92,7 +93,7 @@ class KnownPaths:
 
 
 def read_messages(connection: sa.Connection, path: Path, start: int) -> tuple[list[Node], list[BaseMessage]]:
-    """Return the main agent's messages of a path from this one on, with their places."""
+    """Return the main agent's messages of a path from depth `start`, with their places."""
     nodes, messages = [], []
     for message in message_rows.select_messages(connection, path, last=path.length - start, agent=MAIN):
         nodes.append(Node(message.id, message.segment, message.depth))
@@ -108,10 +109,10 @@ def place_messages(
     *,
     by_nodes_since: RunBeginning | None = None,
 ) -> MessagePath:
-    """Write the messages that neither the former path nor the conversation has at this place. The head is not moved.
+    """Write the messages missing both in the former path and in the conversation at this place. The head is not moved.
 
-    Nodes have written the messages, in a run that began at `by_nodes_since`; None: they may be a person's.
-    Raises `UnfitMessageError` for a message that JSON cannot carry exactly, or no export.
+    Nodes wrote the messages in a run that began at `by_nodes_since`. If it is None, a person may have written them.
+    Raises `UnfitMessageError` for a message JSON cannot carry exactly, or too large for an export.
     """
     shared = count_equal(old.messages, value)
     messages = [_require_storable(each) for each in value[shared:]]
@@ -163,9 +164,9 @@ def _require_storable(message: object) -> BaseMessage:
 def _find_standing(
     change: Transaction, path: MessagePath, messages: Sequence[BaseMessage]
 ) -> tuple[MessagePath, Node | None]:
-    """Extend a path by the messages that stand after it already: the page writes a user's message before its run.
+    """Extend a path by messages already stored after it: the page writes a user's message before its run.
 
-    Return it with the message that the next one follows: where the conversation stands, unless the paths part before.
+    Return it with the parent of the next message: the conversation's head, unless the paths part before.
     """
     end = path.end
     if change.head is None or change.head == end:

@@ -1,4 +1,4 @@
-"""Subgraphs in a step that has not ended, because they wait for a person: the graph itself has nothing of them yet."""
+"""Subgraphs in an unfinished step, waiting for a person. The graph itself has nothing of them yet."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,17 @@ from .state_reads import StateReader
 from .state_selection import iterate_ancestors, select_standing_state, select_state_below
 
 ChooseWrites = Callable[[Sequence[PendingWrite]], Sequence[PendingWrite]]
-MAX_OPEN_SUBGRAPHS = 50  # of a step
+# In a step.
+MAX_OPEN_SUBGRAPHS = 50
 _INTERRUPT = "__interrupt__"
 _state = schema.state.c
 
 
 @dataclass(frozen=True, slots=True)
 class SubgraphWork:
-    """The messages that a subgraph has written since its input. `path` are the names of the nodes around it.
+    """The messages written by a subgraph since its input. `path` are the names of the nodes around it.
 
-    `interrupt_ids` are those of its questions, also of subgraphs in it.
+    `interrupt_ids` belong to its questions, including questions of its own subgraphs.
     """
 
     path: Sequence[str]
@@ -45,10 +46,10 @@ def read_open_subgraphs(
     run_ids: Collection[str] | None = None,
     choose_writes: ChooseWrites = list,
 ) -> list[SubgraphWork]:
-    """Return the work of the open subgraphs where a conversation stands.
+    """Return the work of the open subgraphs at the conversation's current state.
 
-    With `run_ids`, a person went back: what other runs have added does not count. `choose_writes` chooses those that stand
-    among the writes of tasks since a state.
+    With `run_ids`, a person went back, so additions by other runs do not count. `choose_writes` selects the valid
+    writes among the tasks' writes since a state.
     """
     with database.begin_read() as connection:
         standing = select_standing_state(connection, thread_id)
@@ -61,7 +62,7 @@ def read_open_subgraphs(
 def list_open_subgraphs(
     database: Database, thread_id: str, state_id: int | None, *, run_ids: Collection[str] | None = None
 ) -> dict[str, tuple[Sequence[str], int]]:
-    """Return the paths and the states of the open subgraphs in the step after a state, by namespace."""
+    """Return the paths and states of open subgraphs in the step after a state, by namespace."""
     with database.begin_read() as connection:
         root = state_rows.select_numbered_state(connection, state_id)
         if root is None or root.thread_id != thread_id:
@@ -75,7 +76,7 @@ def select_open_subgraphs(
 ) -> list[StoredState]:
     """Return the newest state of each subgraph in the step after a state, unless all of them have ended.
 
-    With `run_ids`, those of other runs do not count, see `select_state_below`.
+    With `run_ids`, states of other runs do not count, see `select_state_below`.
     """
     below = (_state.thread_id == root.thread_id, _state.number > root.number, _state.namespace != "")
     query = sa.select(_state.namespace).where(*below).group_by(_state.namespace).order_by(sa.func.min(_state.number))
@@ -95,14 +96,14 @@ def list_path(namespace: str) -> list[str]:
 
 
 def _is_in_step(state: StoredState, newest: Mapping[str, StoredState]) -> bool:
-    """Return whether a subgraph was begun by the newest states around it, and not by earlier ones."""
+    """Return whether a subgraph was begun by the newest states around it, not by earlier states."""
     parents: Mapping[str, str] = state.body["metadata"].get("parents", {})
     return "" in parents and all(newest[name].checkpoint_id == parents[name] for name in parents if name in newest)
 
 
 @dataclass(frozen=True, slots=True)
 class _WorkReader:
-    """Reads messages of subgraphs, each only if the subgraph itself has written it."""
+    """Reads messages of subgraphs, but only messages written by the subgraph itself."""
 
     connection: sa.Connection
     serde: SerializerProtocol
@@ -125,7 +126,7 @@ class _WorkReader:
         return SubgraphWork(list_path(newest.namespace), list(messages.values()), ids)
 
     def _list_steps(self, newest: StoredState) -> list[StoredState]:
-        """Return the states since the input of a subgraph, the newest first. The last one has the input alone."""
+        """Return a subgraph's states since its input, newest first. The last of them has only the input."""
         steps: list[StoredState] = []
         for state in (newest, *iterate_ancestors(self.connection, newest)):
             if state.body["metadata"].get("source") == "input":
@@ -134,7 +135,7 @@ class _WorkReader:
         return steps
 
     def _read_new_items(self, thread_id: str, reference: Reference, before: Reference) -> list[Any]:
-        """Return the items of a list that it did not have before."""
+        """Return a list's items that are not in `before`."""
         if read_kind(reference) not in ("r", "v") or reference == before:
             return []
         if read_kind(reference) == read_kind(before) == "r":
@@ -155,14 +156,14 @@ class _WorkReader:
         return [self.serde.loads_typed(stored[number]) for number in numbers]
 
     def _read_delta_channels(self, newest: StoredState, steps: Sequence[StoredState]) -> Iterator[Any]:
-        """Yield what the steps wrote to DeltaChannels: their states do not have it."""
+        """Yield the steps' writes to DeltaChannels, whose values are missing in their states."""
         names = newest.body["versions"].keys() - newest.body["values"].keys()
         for state in reversed(steps[1:]):
             yield from _list_written(each for each in self.states.read_writes(self.connection, state) if each[1] in names)
 
 
 def _list_written(writes: Iterable[PendingWrite]) -> Iterator[Any]:
-    """Yield the values of writes, and the items of those that are lists."""
+    """Yield the values of writes, with lists flattened."""
     for _, _, value in writes:
         plain = unwrap_value(value)
         yield from plain if isinstance(plain, list | tuple) else [plain]

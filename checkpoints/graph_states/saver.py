@@ -46,9 +46,9 @@ G = TypeVar("G", bound=Any)
 class WaymarkSaver(BaseCheckpointSaver[Any]):
     """A checkpointer whose threads are conversations of a store.
 
-    The messages in the channel `messages` are the conversation's. Where the conversation stands after an undo, a restore or
-    a change of its branch, the graph goes on. Values are rebuilt strictly: besides LangGraph's own list, only the
-    `allowed_types` are constructed, each a class or its module and name.
+    The messages in channel `messages` are the conversation's. After an undo, a restore or a change of branch, the
+    graph continues from the conversation's current state. Values are rebuilt strictly: besides LangGraph's own list,
+    only `allowed_types` are constructed, each a class or its module and name.
     """
 
     def __init__(
@@ -59,7 +59,8 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         allowed_types: Collection[type | tuple[str, ...]] = (),
         takes_unfit_messages: bool = True,
     ) -> None:
-        """A state whose messages the conversation cannot show has them as a value, or raises `UnfitMessageError`."""
+        """With `takes_unfit_messages`, messages the conversation cannot show become a plain value. Otherwise
+        `UnfitMessageError` is raised."""
         super().__init__(serde=JsonPlusSerializer(allowed_msgpack_modules=None).with_msgpack_allowlist(allowed_types))
         self.store = store
         self._messages = messages
@@ -68,12 +69,13 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
 
     @classmethod
     def open(cls, place: str | Path, **options: Any) -> "WaymarkSaver":
-        """Open a SQLite file, or a database by its address; `close` it afterwards, or use it in a `with` block."""
+        """Open a SQLite file, or a database by its address. `close` it afterwards, or use it in a `with` block."""
         is_address = isinstance(place, str) and "://" in place
         return cls(Store(Database.open_url(str(place)) if is_address else Database.open_file(Path(place))), **options)
 
     def attach(self, graph: G) -> G:
-        """Return a copy of a compiled LangGraph graph that keeps its states here, with whole values of its DeltaChannels."""
+        """Return a copy of a compiled LangGraph graph that keeps its states here, with whole values of its
+        DeltaChannels."""
         from .whole_channels import make_channels_whole  # noqa: PLC0415  (langgraph itself, which few programs need here)
 
         attached = make_channels_whole(graph)
@@ -90,7 +92,8 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         self.close()
 
     def get_next_version(self, current: Any, channel: None) -> Any:
-        """Number the versions of channels. States that were copied from LangGraph's savers have texts, which go on."""
+        """Number the versions of channels. States copied from LangGraph's savers have text versions, which continue as
+        texts."""
         if not isinstance(current, str):
             return super().get_next_version(current, channel)
         return f"{int(current.partition('.')[0]) + 1:032}.{0:016}"
@@ -101,7 +104,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
     ) -> RunnableConfig:
         """Write a state, and move the conversation to it if it is the graph's own.
 
-        Raises `StaleWriterError` when another run or a change in time has moved the conversation meanwhile.
+        Raises `StaleWriterError` if another run or a time travel has moved the conversation meanwhile.
         """
         if config["configurable"]["thread_id"] == "":
             raise ValueError("The thread_id must not be empty.")
@@ -113,7 +116,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Store the writes of a task, before or after the state that it follows."""
+        """Store a task's writes, before or after the next state."""
         key = _name_key(config)
         self._writer.answers.note_writes(config, task_id, writes)
         with self._writer.applied.announce_writes(key):
@@ -130,7 +133,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         applied = self._writer.applied
         is_resumed = ReadThreadId.find_latest(config) == key.checkpoint_id
         if applied.filter_writes(key, new, is_resumed=is_resumed):
-            # The lock of `put`: what comes after the next state is not needed any more.
+            # `put` takes the same lock. Writes that arrive after the next state are no longer needed.
             with self.store.database.begin_write(key.thread_id) as connection:
                 if (attempt := config["configurable"].get(OF_ATTEMPT)) is not None:
                     check_attempt(thread_rows.load_thread(connection, key.thread_id, include_deleted=True), attempt)
@@ -138,7 +141,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
                 write_rows.insert_writes(connection, key, task_id, needed, is_resumed=is_resumed)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a state: the one with the config's id, or else the one where the conversation stands."""
+        """Return the state with the config's id, or else the conversation's current state."""
         with self.store.database.begin_read() as connection:
             state = _select_state(connection, config)
             if state is None:
@@ -148,24 +151,24 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         return note_reading(found, is_latest=not get_checkpoint_id(config))
 
     def read_pending_writes(self, thread_id: str) -> Sequence[PendingWrite]:
-        """Return the writes of tasks since the state where a conversation stands. No channel is read for it."""
+        """Return the tasks' writes since the conversation's current state, without reading channels."""
         with self.store.database.begin_read() as connection:
             state = select_standing_state(connection, thread_id)
             return self._reader.read_writes(connection, state) if state else []
 
     def read_unseen_messages(self, thread_id: str) -> Sequence[BaseMessage]:
-        """Return the messages that others have written after the state where a conversation stands.
+        """Return messages written by others after the conversation's current state.
 
-        The next input has to begin with them: until then, a run raises `UnseenMessagesError`.
+        The next input must begin with them. Until then, a run raises `UnseenMessagesError`.
         """
         with self.store.database.begin_read() as connection:
             loaded = thread_rows.load_thread(connection, thread_id)
             return read_unseen_messages(connection, loaded, select_standing_state(connection, thread_id))
 
     def find_last_message(self, thread_id: str) -> str | None:
-        """Return the id of the last message in the state where a conversation stands. No message is read for it.
+        """Return the id of the last message in the conversation's current state, without reading messages.
 
-        Raises `UnfitMessageError` if that state has messages which are not the conversation's.
+        Raises `UnfitMessageError` if the state's messages are not the conversation's.
         """
         with self.store.database.begin_read() as connection:
             state = select_standing_state(connection, thread_id)
@@ -176,9 +179,9 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
 
     @retry_contended
     def place_latest(self, thread_id: str) -> None:
-        """Let the state where a conversation stands belong to its last message, which was written after it.
+        """Attach the conversation's current state to its last message, which was written after it.
 
-        The messages of a graph without a channel for them are the page's: a question before its states, an answer after.
+        Without a messages channel, the page writes the messages: a question before the states, an answer after them.
         """
         with self.store.database.begin_write(thread_id) as connection:
             thread = thread_rows.select_thread(connection, thread_id)
@@ -189,13 +192,14 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """Return the writes from which LangGraph rebuilds DeltaChannels, those of unlisted states included."""
+        """Return the writes from which LangGraph rebuilds DeltaChannels, including writes to unlisted states."""
         with self.store.database.begin_read() as connection:
             return self._reader.read_histories(connection, _select_state(connection, config), channels)
 
     @property
     def _reader(self) -> StateReader:
-        return StateReader(self.serde, self._paths)  # LangGraph gives a copy of the saver another serializer
+        # LangGraph gives a copy of the saver another serializer.
+        return StateReader(self.serde, self._paths)
 
     def list(
         self,
@@ -205,28 +209,30 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Tuples:
-        """Yield states, the newest first, those of undone runs included. The database is read in portions."""
+        """Yield states, newest first, including those of undone runs. The database is read in portions."""
         yield from StateQuery.parse(config, filter, before, limit).run_query(self.store.database, self._reader)
 
     def delete_thread(self, thread_id: str) -> None:
-        """Take a conversation out of the list, as the page does: undo brings it back, and only `erase` destroys it."""
+        """Remove a conversation from the list, as the page does. Undo brings it back, and only `erase` destroys it."""
         state_removal.delete_thread(self.store, thread_id)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Unlist the states of runs. A conversation that stands on one goes back to before; undo brings it back."""
+        """Unlist the states of runs. A conversation at such a state goes back to an earlier state. Undo brings it
+        back."""
         state_removal.remove_runs(self.store, run_ids)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Unlist all states but those that runs go on from, or delete conversations. `erase` frees the space."""
+        """Unlist all states except those runs continue from, or delete conversations. `erase` frees the space."""
         for thread_id in thread_ids:
             remove = state_removal.delete_thread if strategy == "delete" else state_removal.keep_latest
             remove(self.store, thread_id)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Write all states of a conversation as those of another one."""
+        """Write all states of a conversation to another conversation."""
         state_removal.copy_states(self, self.store.database, source_thread_id, target_thread_id)
 
-    # LangGraph's asynchronous interface: the same in other threads, where a database does not block the event loop.
+    # LangGraph's asynchronous interface runs the same methods in other threads, so the database never blocks the event
+    # loop.
 
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
@@ -236,7 +242,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        # The next state may have a thread before these writes have.
+        # The next state may reach a thread before these writes do.
         self._writer.answers.note_writes(config, task_id, writes)
         with self._writer.applied.announce_writes(_name_key(config)):
             await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
@@ -280,7 +286,7 @@ def _name_key(config: RunnableConfig) -> StateKey:
 
 
 def _select_state(connection: sa.Connection, config: RunnableConfig) -> StoredState | None:
-    """Return the state that a config names; without an id, the one where the conversation stands."""
+    """Return the state named by a config, or without an id, the conversation's current state."""
     at = config["configurable"]
     place = (name_thread(config), at.get("checkpoint_ns", ""))
     if checkpoint_id := get_checkpoint_id(config):

@@ -20,7 +20,7 @@ _state = schema.state.c
 
 @dataclass(frozen=True, slots=True)
 class StateQuery:
-    """The states that are asked for. Metadata is compared here: a user's words are never a part of a statement."""
+    """The requested states. Metadata is compared in Python, so a user's words never become a part of a statement."""
 
     conditions: tuple[sa.ColumnElement[bool], ...]
     metadata: tuple[tuple[str, Any], ...]

@@ -1,4 +1,4 @@
-"""Moving a conversation to a new state of its graph: a change that undo takes back with the run."""
+"""Move a conversation to a new state of its graph. Undo reverts the move with the run."""
 
 from ..changes.joined_operations import record_step
 from ..changes.transaction import Transaction
@@ -14,10 +14,10 @@ from .message_paths import KnownPaths, MessagePath
 def move_to_state(
     change: Transaction, state: StoredState, path: MessagePath | None, paths: KnownPaths, newest: Operation | None
 ) -> Operation:
-    """Move the conversation to a new state, whose messages are in `path` where they are in the tree.
+    """Move the conversation to a new state. `path` holds its messages if they are in the tree.
 
-    A graph that replaces messages takes no checkpoint off the list: those on the old path are detached. A run that goes on
-    from an older state leaves the later ones, as a restore does.
+    If a graph replaces messages, checkpoints on the old path stay listed as detached. A run that continues from an
+    older state leaves the later states, like a restore.
     """
     head, kind = state.message, OperationKind.APPEND
     goes_on = state.parent == change.state_id
@@ -26,7 +26,8 @@ def move_to_state(
         if goes_on and path is not None:
             replaced = _count_replaced(_load_current_path(change, paths), path)
             change.detail = OperationDetail(messages=replaced, subject=None if replaced else "draft")
-    if change.thread.deleted:  # LangGraph's user begins anew with an id that was deleted
+    # A LangGraph program begins anew with a deleted id.
+    if change.thread.deleted:
         change.update_row("thread", change.thread.id, deleted_at=None)
     if change.thread.title == UNTITLED and (title := _find_title(path)):
         change.update_row("thread", change.thread.id, title=title)
@@ -43,9 +44,9 @@ def _load_current_path(change: Transaction, paths: KnownPaths) -> MessagePath:
 
 
 def _count_replaced(old: MessagePath, new: MessagePath) -> int:
-    """Count the messages of a path up to its last question that another one has not as they were.
+    """Count the old messages, up to the last question, that the new path changed or dropped.
 
-    Those after the question are of the turn itself: drafts that nobody has seen as answers.
+    Messages after the question belong to the turn itself: drafts nobody has seen as answers.
     """
     last = max((place for place, each in enumerate(old.messages) if each.type == "human"), default=-1)
     kept = {each.id: each for each in new.messages}

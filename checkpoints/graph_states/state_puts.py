@@ -1,4 +1,5 @@
-"""Writing a state: new values of its channels, its place among the states, and where the conversation stands, at once."""
+"""Write a state in a single transaction: new channel values, its place among the states, and the conversation's
+position."""
 
 import threading
 from collections import OrderedDict
@@ -35,25 +36,23 @@ _MAX_THREADS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LastStep:
-    """A state of a graph's own, and the operation that moved the conversation to it."""
+    """A state of the graph itself, and the operation that moved the conversation to it."""
 
     state: StoredState
     operation: Operation
 
     def is_current(self, thread: Thread) -> bool:
-        """Return whether nothing has changed the conversation since: it has this state and this version still."""
+        """Return whether the conversation still has this state and version."""
         return thread.state_id == self.state.number and thread.version == self.operation.version
 
 
 class LastSteps:
-    """The last steps by conversation."""
-
     def __init__(self) -> None:
         self._steps: OrderedDict[str, LastStep] = OrderedDict()
         self._lock = threading.Lock()
 
     def find_step(self, thread: Thread, checkpoint_id: str | None) -> LastStep | None:
-        """Return the step to this state, if the conversation stands there."""
+        """Return the step to this state, if the conversation is there."""
         with self._lock:
             step = self._steps.get(thread.id)
         is_wanted = step is not None and step.state.checkpoint_id == checkpoint_id and step.is_current(thread)
@@ -68,7 +67,7 @@ class LastSteps:
 
 
 class StateWriter:
-    """Writes the states of graphs whose messages are in one channel."""
+    """Writes the states of graphs with their messages in a single channel."""
 
     def __init__(self, store: Store, messages_channel: str, paths: KnownPaths, *, takes_unfit_messages: bool = True) -> None:
         self._store = store
@@ -112,9 +111,9 @@ class StateWriter:
     def _check_unseen(
         self, connection: sa.Connection, loaded: LoadedThread, put: StatePut, parent: StoredState | None
     ) -> None:
-        """Refuse a program's run that would drop messages of the page. A user graph of the page is given all of them.
+        """Refuse a program's run that would drop messages of the page. A user graph of the page gets all of them.
 
-        A run that goes on from a state that was chosen by its id leaves the states that follow it.
+        A run that continues from a state chosen by its id leaves the later states.
         """
         thread = loaded.thread
         if loaded.head is None or loaded.active_run_id is not None or thread.deleted:
@@ -134,7 +133,7 @@ class StateWriter:
     def _write_state(
         self, change: Transaction, serde: SerializerProtocol, put: StatePut, parent: StoredState | None, run_id: str
     ) -> tuple[MessagePath | None, StoredState]:
-        """Write a state. Return its messages, where they are in the tree."""
+        """Write a state. Return it with its messages if they are in the tree."""
         connection, key = change.connection, put.key
         old: Mapping[str, Reference] = parent.body["values"] if parent else {}
         values, path = {}, None
@@ -156,21 +155,22 @@ class StateWriter:
         names = StepNames(connection, key.thread_id, serde, values, self._channel, path.messages if path else ())
         applied = self._take_step(put, parent, names, is_same_run=parent.run_id == run_id) if parent else []
         head = _find_head(change, values, path, parent)
-        is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
+        # An input belongs to the messages still to come.
+        is_input = put.metadata.get("source") == "input"
         message = head if put.is_root else None
         new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, put.parent_id, run_id, message, is_input)
         body = {**_make_body(put, values), "begun_at": _find_beginning(change, put, parent), "applied": applied}
         return path, insert_state(connection, new, body)
 
     def _take_step(self, put: StatePut, parent: StoredState, names: StepNames, *, is_same_run: bool) -> Applied:
-        """Return the writes that the state holds now, also for those that come later: until it is written, others wait."""
+        """Return the writes now held by the state, and note the step for late writes, which wait until it is written."""
         parent_key, whole = _name_parent_key(put), _find_whole_channels(put.checkpoint)
         writes = write_rows.take_applied_writes(names.connection, parent_key, whole, is_same_run=is_same_run)
         self.applied.note_step(parent_key, AppliedStep(whole, is_same_run))
         return [*_name_taken_input(put, parent, names), *names.name_writes(writes)]
 
     def _place_path(self, change: Transaction, put: StatePut, parent: StoredState | None, run_id: str) -> MessagePath | None:
-        """Return the path of the messages' channel, whose new messages are written; None where it is a value like others."""
+        """Return the path of the messages channel after writing its new messages. None if it is a plain value."""
         content = unwrap_value(put.checkpoint["channel_values"][self._channel])
         if not isinstance(content, list):
             return None
@@ -189,7 +189,7 @@ class StateWriter:
 
 
 def _name_taken_input(put: StatePut, parent: StoredState, names: StepNames) -> Applied:
-    """Name the input of a run once its first step has taken it, and delete what the channels hold now."""
+    """Name a run's input once its first step has taken it. Delete the stored copy, since the channels hold it now."""
     taken = list_numbers(parent.body["values"].get(INPUT_CHANNEL))
     if len(taken) != 1 or INPUT_CHANNEL in names.values or put.metadata.get("source") != "loop":
         return []
@@ -203,7 +203,7 @@ def _name_taken_input(put: StatePut, parent: StoredState, names: StepNames) -> A
 def _find_head(
     change: Transaction, values: Mapping[str, Reference], path: MessagePath | None, parent: StoredState | None
 ) -> Node | None:
-    """Return the last message of a state. Where the step changed no message, the head stays: messages may follow it."""
+    """Return a state's last message. If the step changed no message, the head stays, since messages may follow it."""
     old = [*list_paths(parent.body["values"])] if parent else []
     new = [*list_paths(values)] or old
     if not new or (new == old and parent is not None and parent.number == change.state_id):
@@ -221,13 +221,13 @@ def _name_parent_key(put: StatePut) -> StateKey:
 
 
 def check_attempt(loaded: LoadedThread, attempt: tuple[str, int] | None) -> None:
-    """Refuse the writes for a run that another process has taken. Raises `RunTakenError`."""
+    """Refuse the writes for a run another process has taken. Raises `RunTakenError`."""
     if attempt is not None and attempt != (loaded.active_run_id, loaded.active_attempt):
         raise RunTakenError(loaded.thread.id, attempt[0])
 
 
 def _check_writer(loaded: LoadedThread, put: StatePut, parent: StoredState | None, run_id: str) -> None:
-    """Refuse a run that another one has overtaken. A run at a state that was chosen by its id is a fork."""
+    """Refuse a run that another run has overtaken. A run at a state chosen by its id is a fork."""
     thread = loaded.thread
     if loaded.active_run_id not in (None, run_id):
         raise RunActiveError(thread.id, str(loaded.active_run_id))
@@ -238,7 +238,7 @@ def _check_writer(loaded: LoadedThread, put: StatePut, parent: StoredState | Non
 
 
 def _inherit_snapshots(put: StatePut, parent: StoredState | None) -> dict[str, Reference]:
-    """Return the snapshots of DeltaChannels before the step that it wrote nothing to: LangGraph hands over no value then."""
+    """Return snapshots of DeltaChannels the step did not write to, for which LangGraph hands over no value."""
     written, versions = put.checkpoint["channel_values"], put.checkpoint["channel_versions"]
     return {
         name: reference
@@ -248,14 +248,14 @@ def _inherit_snapshots(put: StatePut, parent: StoredState | None) -> dict[str, R
 
 
 def _is_unchanged(put: StatePut, parent: StoredState | None, channel: str) -> bool:
-    # The first step after a state takes the input that is stored for it: a fork of the state has its own.
+    # The first step after a state takes its stored input. A fork of the state has its own input.
     if parent is None or channel in put.new_versions or channel not in parent.body["values"] or channel == INPUT_CHANNEL:
         return False
     return bool(parent.body["versions"].get(channel) == put.checkpoint["channel_versions"].get(channel))
 
 
 def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
-    """Return the body of a state. LangGraph goes on changing its own dictionaries."""
+    """Return a state's body, copying dictionaries that LangGraph continues to change."""
     return {
         "v": put.checkpoint["v"],
         "ts": put.checkpoint["ts"],
@@ -269,10 +269,10 @@ def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
 
 
 def _find_beginning(change: Transaction, put: StatePut, parent: StoredState | None) -> str | None:
-    """Return where the conversation stands ("" before its first state) where a state does not tell.
+    """Return the conversation's position ("" before its first state) if the state itself does not tell.
 
-    With durability "exit", a graph writes its state at its end, and a subgraph with a memory whenever it is called. And a
-    program may go on from a state that it has chosen, where the conversation does not stand.
+    With durability "exit", a graph writes its state at its end, and a subgraph with memory whenever it is called. A
+    program may also continue from a chosen state, away from the conversation's position.
     """
     if put.is_root:
         if parent is None or parent.number == change.state_id:
@@ -286,6 +286,7 @@ def _find_beginning(change: Transaction, put: StatePut, parent: StoredState | No
 
 
 def _find_whole_channels(checkpoint: Checkpoint) -> frozenset[str]:
-    """Return the channels whose value a state has. A DeltaChannel has none in most states: it is rebuilt from writes."""
+    """Return the channels with a value in the state. Most states lack a DeltaChannel's value, which is rebuilt from
+    writes."""
     values = checkpoint["channel_values"].items()
     return frozenset(name for name, value in values if not isinstance(value, DeltaSnapshot))

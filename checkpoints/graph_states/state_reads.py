@@ -1,4 +1,4 @@
-"""Reading states: their channels as new values, and the writes of their tasks."""
+"""Read states: their channels as new values, and the writes of their tasks."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -25,7 +25,7 @@ from .state_selection import StandingHistory, iterate_ancestors, select_latest_s
 
 
 class StateReader:
-    """Makes LangGraph's values of states."""
+    """Builds LangGraph's values from stored states."""
 
     def __init__(self, serde: SerializerProtocol, paths: KnownPaths) -> None:
         self._serde = serde
@@ -34,10 +34,10 @@ class StateReader:
     def make_tuples(
         self, connection: sa.Connection, states: Sequence[StoredState], *, is_latest: bool = False
     ) -> Iterator[CheckpointTuple]:
-        """Yield states of one thread with their channels. They share messages with one another, and with nobody else.
+        """Yield states of a thread with their channels. They share messages only among each other.
 
-        The tasks of a state have the writes that the steps after it have applied, as LangGraph's history shows them.
-        Where the conversation stands, they are still to run.
+        A state's tasks have the writes applied by the next steps, as LangGraph's history shows them. At the
+        conversation's current state, the tasks are still to run.
         """
         thread_id = states[0].thread_id if states else ""
         asked = [state for state in states if not is_latest or INPUT_CHANNEL in state.body["values"]]
@@ -74,7 +74,7 @@ class StateReader:
         stored: Mapping[int, tuple[str, bytes]],
         copies: dict[str, BaseMessage],
     ) -> Json:
-        """Return the input that the first step of a run has taken, where a state after it names it."""
+        """Return the input taken by a run's first step, if a later state names it."""
         found = (self._read_applied(connection, each, stored, copies).get(INPUT_PLACE) for each in followers)
         return next(({channel: value} for channel, value in filter(None, found)), {})
 
@@ -85,7 +85,7 @@ class StateReader:
         stored: Mapping[int, tuple[str, bytes]],
         copies: dict[str, BaseMessage],
     ) -> dict[tuple[str, str, int], tuple[str, Any]]:
-        """Return the channels and values of the writes that a state has applied."""
+        """Return the channels and values of the writes applied by a state."""
         return {
             (task_path, task_id, position): (channel, self._read_channel(connection, state, reference, stored, copies))
             for task_id, task_path, writes in state.body["applied"]
@@ -95,7 +95,8 @@ class StateReader:
     def _merge_writes(
         self, writes: Sequence[Write], applied: Sequence[Mapping[tuple[str, str, int], tuple[str, Any]]]
     ) -> list[PendingWrite]:
-        """Return writes in LangGraph's order. The first one of a task at a position counts, of special ones the last."""
+        """Return writes in LangGraph's order. A task's first write at a position counts, but the last in special
+        channels."""
         found: dict[tuple[str, int], tuple[tuple[str, str, int], PendingWrite]] = {}
         for of_step in applied:
             for place, (channel, value) in of_step.items():
@@ -107,14 +108,14 @@ class StateReader:
         return [write for _, write in sorted(found.values(), key=itemgetter(0))]
 
     def read_writes(self, connection: sa.Connection, state: StoredState) -> list[PendingWrite]:
-        """Return the writes of tasks since a state, in the order in which LangGraph applies them."""
+        """Return the tasks' writes since a state, in the order LangGraph applies them."""
         found = write_rows.select_writes(connection, state.thread_id, state.namespace, [state.checkpoint_id])
         return [self._read_write(each) for each in found.get(state.checkpoint_id, [])]
 
     def read_histories(
         self, connection: sa.Connection, state: StoredState | None, channels: Sequence[str]
     ) -> dict[str, DeltaChannelHistory]:
-        """Return the writes of DeltaChannels above a state, back to the nearest value of each."""
+        """Return the writes of DeltaChannels above a state, back to the nearest stored value of each."""
         writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
         seeds: Json = {}
         for above in iterate_ancestors(connection, state):
@@ -132,7 +133,7 @@ class StateReader:
         return histories
 
     def _read_channels(self, connection: sa.Connection, state: StoredState, names: Collection[str]) -> Json:
-        """Return the values that a state has of some channels."""
+        """Return a state's values of these channels."""
         references = {name: each for name, each in state.body["values"].items() if name in names}
         stored = value_rows.select_values(connection, set(list_value_numbers(references)), state.thread_id)
         return {name: self._read_channel(connection, state, each, stored, {}) for name, each in references.items()}
@@ -169,7 +170,7 @@ class StateReader:
             raise DamagedStateError(state.thread_id, f"value {missing}") from missing
 
     def _read_named(self, connection: sa.Connection, state: StoredState, places: Any, without_ids: int) -> Any:
-        """Return messages of a state by their places, which are negative: from its end."""
+        """Return messages of a state by negative places, counted from its end."""
         ((message_id, length),) = list_paths(state.body["values"])
         messages = self._paths.load_path(connection, state.thread_id, message_id, length).messages
         runs = places if isinstance(places, list) else [(places, places)]
@@ -196,7 +197,8 @@ class StateReader:
 def _find_applying(
     connection: sa.Connection, followers: Mapping[int, Sequence[StoredState]]
 ) -> dict[int, Sequence[StoredState]]:
-    """Return the states after each that have applied its writes, the oldest first. An undone one counts only by itself."""
+    """Map each state to the next states that applied its writes, oldest first. Undone states count only if there is no
+    other."""
     applying = {number: [each for each in found if each.body["applied"]] for number, found in followers.items()}
     history: StandingHistory | None = None
     for number, found in applying.items():
@@ -216,7 +218,7 @@ def make_config(state: StoredState, checkpoint_id: str) -> RunnableConfig:
 
 
 def note_reading(found: CheckpointTuple, *, is_latest: bool) -> CheckpointTuple:
-    """Note in the config how a state was read."""
+    """Record in the config how a state was read."""
     at = found.config["configurable"]
     noted = ReadThreadId.note(at["thread_id"], at["checkpoint_id"], is_latest=is_latest)
     return found._replace(config={"configurable": at | {"thread_id": noted}})

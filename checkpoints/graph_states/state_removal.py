@@ -1,6 +1,6 @@
-"""Deletion in LangGraph's sense: states are unlisted, and the conversation moves off them as an operation.
+"""Deletion as LangGraph defines it: states are unlisted, and an operation moves the conversation off them.
 
-States that a branch, a checkpoint or an undo reaches stay until `erase`.
+States reachable from a branch, a checkpoint or an undo stay until `erase`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ _state = schema.state.c
 
 
 def copy_states(saver: "BaseCheckpointSaver[Any]", database: Database, source_id: str, target_id: str) -> None:
-    """Write the states of a conversation in another one, parents first."""
+    """Write a conversation's states to another conversation, parents first."""
     source: RunnableConfig = {"configurable": {"thread_id": source_id}}
     states = sorted(saver.list(source), key=lambda each: each.config["configurable"]["checkpoint_id"])
     for found in states:
@@ -44,7 +44,7 @@ def copy_states(saver: "BaseCheckpointSaver[Any]", database: Database, source_id
 
 @retry_contended
 def delete_thread(store: Store, thread_id: str) -> None:
-    """Delete a conversation. A graph that uses its id again begins anew."""
+    """Delete a conversation. A graph that reuses its id begins anew."""
     with store.database.begin_write(thread_id) as connection:
         try:
             loaded = thread_rows.load_thread(connection, thread_id)
@@ -59,7 +59,7 @@ def delete_thread(store: Store, thread_id: str) -> None:
 
 @retry_contended
 def keep_latest(store: Store, thread_id: str) -> None:
-    """Unlist all states of a conversation but those that a run goes on from."""
+    """Unlist all states of a conversation except those a run continues from."""
     with store.database.begin_write(thread_id) as connection:
         of_thread = _state.thread_id == thread_id
         namespaces = connection.scalars(sa.select(_state.namespace).where(of_thread).distinct()).all()
@@ -73,7 +73,8 @@ def remove_runs(store: Store, run_ids: Sequence[str]) -> None:
     of_runs = _state.run_id.in_(list(run_ids))
     with store.database.begin_read() as connection:
         threads = connection.scalars(sa.select(_state.thread_id).where(of_runs).distinct()).all()
-    for thread_id in sorted(threads):  # a transaction each: one that locks several waits for others while they wait for it
+    # Each thread has its own transaction. A transaction with several locks could deadlock with others.
+    for thread_id in sorted(threads):
         _remove_runs_of(store, thread_id, of_runs)
 
 
@@ -93,7 +94,7 @@ def _remove_runs_of(store: Store, thread_id: str, of_runs: sa.ColumnElement[bool
 
 
 def _find_visible_ancestor(connection: sa.Connection, number: int | None) -> int | None:
-    """Return a state, or the nearest one above it that is listed."""
+    """Return a state, or its nearest listed ancestor."""
     query = sa.select(_state.parent, _state.hidden).where(_state.number == sa.bindparam("of_number"))
     while number is not None:
         row = connection.execute(query, {"of_number": number}).one()

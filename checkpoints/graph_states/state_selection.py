@@ -1,4 +1,4 @@
-"""Which state is meant: the one where a conversation stands, those of its subgraphs, and those that lists have."""
+"""Select states: the conversation's current state, those of its subgraphs, and the listed states."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -21,13 +21,13 @@ _listed_query = state_rows.STATE_QUERY.join(schema.thread, _thread.id == _state.
 
 
 def select_standing_state(connection: sa.Connection, thread_id: str) -> StoredState | None:
-    """Return the state where the conversation stands: not the newest one, after an undo."""
+    """Return the conversation's current state. After an undo it is not the newest."""
     row = connection.execute(_standing_query, {"of_thread": thread_id}).one_or_none()
     return state_rows.parse_state(row) if row else None
 
 
 def select_latest_state(connection: sa.Connection, thread_id: str, namespace: str) -> StoredState | None:
-    """Return the state that a run in this namespace goes on from."""
+    """Return the state from which a run in this namespace continues."""
     standing = select_standing_state(connection, thread_id)
     return select_state_below(connection, thread_id, standing, namespace) if namespace else standing
 
@@ -40,9 +40,10 @@ def select_state_below(
     *,
     run_ids: Collection[str] | None = None,
 ) -> StoredState | None:
-    """Return the state of a subgraph that a run goes on from at a state of the graph.
+    """Return the subgraph state from which a run continues at a state of the graph.
 
-    With `run_ids`, it is one of these runs or of that state's own: a person went back, and other answers do not count.
+    With `run_ids`, it must come from these runs or from that state's own run: a person went back, so other answers do
+    not count.
     """
     own_id = standing.body["metadata"].get("run_id") if standing else None
     history = StandingHistory(connection, standing)
@@ -60,26 +61,31 @@ def select_state_below(
 
 
 class StandingHistory:
-    """The graph's own states as they came about, up to where it stands, without those that an undo or a restore has left.
+    """The graph's own states in order, up to the current state, without states left by an undo or a restore.
 
-    A program that goes on from a state it has chosen leaves nothing: as with LangGraph's own savers, all before it counts.
+    A program that continues from a chosen state leaves nothing: as with LangGraph's own savers, all earlier states
+    count.
     """
 
     def __init__(self, connection: sa.Connection, standing: StoredState | None) -> None:
         self._connection = connection
         self._standing = standing
-        self._oldest = standing.number if standing else None  # of those that were found
+        # The oldest state found so far.
+        self._oldest = standing.number if standing else None
         self._numbers = {self._oldest}
-        self._above: dict[int, tuple[int | None, int | None]] = {}  # the parent and the one before in time, by number
+        # Maps a state to its parent and its predecessor in time.
+        self._above: dict[int, tuple[int | None, int | None]] = {}
 
     @classmethod
     def load(cls, connection: sa.Connection, thread_id: str) -> "StandingHistory":
         return cls(connection, select_standing_state(connection, thread_id))
 
     def has(self, state: StoredState, *, is_trusted: bool = False) -> bool:
-        """Return whether a state counts: a subgraph's if its graph was there, and the end of a run that resumed it.
+        """Return whether a state counts. For a subgraph's state, its graph and the end of the run that resumed it must
+        count.
 
-        Several runs may have resumed a subgraph, each with another answer. `is_trusted`: that of this state stands.
+        Several runs may have resumed a subgraph, each with another answer. `is_trusted` means this state's answer
+        counts.
         """
         return self._has_subgraph(state, is_trusted=is_trusted) if state.namespace else self._has(state.number)
 
@@ -88,7 +94,8 @@ class StandingHistory:
         if root_id is None:
             return self._standing is not None
         begun = state_rows.select_state(self._connection, state.thread_id, "", root_id)
-        if begun is None:  # with durability "exit", a graph writes a state only at its end
+        # With durability "exit", a graph writes a state only at its end.
+        if begun is None:
             begun_at = state.body["begun_at"]
             begun = state_rows.select_state(self._connection, state.thread_id, "", begun_at) if begun_at else None
         elif is_trusted or not state.body["resumed"]:
@@ -105,7 +112,7 @@ class StandingHistory:
         return number in self._numbers
 
     def _find_before(self, number: int) -> int | None:
-        """Return where the conversation stood before a state was written: at its parent, or a program had chosen another."""
+        """Return the conversation's state before a state was written: its parent, unless a program had chosen another."""
         assert self._standing is not None
         if number not in self._above:
             self._above = state_rows.select_ways_up(self._connection, self._standing.thread_id, number, _PORTION)
@@ -122,7 +129,7 @@ class StandingHistory:
 
 
 def select_listed_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:
-    """Return the state with LangGraph's id; None for one that LangGraph's interface has removed."""
+    """Return the state with LangGraph's id, or None if LangGraph's interface has removed it."""
     of_state = (_state.thread_id == thread_id, _state.namespace == namespace, _state.checkpoint_id == checkpoint_id)
     row = connection.execute(_listed_query.where(*of_state, _is_listed)).one_or_none()
     return state_rows.parse_state(row) if row else None
@@ -131,13 +138,13 @@ def select_listed_state(connection: sa.Connection, thread_id: str, namespace: st
 def select_portion(
     connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]], limit: int | None, before: str | None
 ) -> list[StoredState]:
-    """Return the newest states, at most `limit`, and older ones than `before`."""
+    """Return the newest states, at most `limit`, older than `before`."""
     older = () if before is None else (_state.checkpoint_id < before,)
     query = _listed_query.where(*conditions, *older, _is_listed).order_by(_state.checkpoint_id.desc())
     return [state_rows.parse_state(row) for row in connection.execute(query.limit(min(limit or _PORTION, _PORTION)))]
 
 
 def iterate_ancestors(connection: sa.Connection, state: StoredState | None) -> Iterator[StoredState]:
-    """Yield the states above a state, the nearest first, unlisted ones included."""
+    """Yield a state's ancestors, nearest first, including unlisted states."""
     while state is not None and (state := state_rows.select_numbered_state(connection, state.parent)) is not None:
         yield state

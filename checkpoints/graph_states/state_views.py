@@ -1,4 +1,4 @@
-"""The channels of any state as people read them: their names and sizes, which of them differ, and their values as JSON."""
+"""A state's channels for people: their names, sizes and differences, and their values as JSON."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -27,7 +27,8 @@ from ..values.graph_state import (
 )
 from .channel_values import list_numbers, list_runs
 
-_CONTAINERS: Final = ("builtins", "collections")  # sets and the like are shown as lists
+# Sets and similar types are shown as lists.
+_CONTAINERS: Final = ("builtins", "collections")
 _CONSTRUCTORS: Final = (
     jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG,
     jsonplus.EXT_CONSTRUCTOR_POS_ARGS,
@@ -37,12 +38,12 @@ _CONSTRUCTORS: Final = (
     jsonplus.EXT_PYDANTIC_V2,
 )
 _value = schema.channel_value.c
-_MIN_LONG_RUN = 100  # numbers
+_MIN_LONG_RUN = 100
 _size_query = sa.select(_value.number, _value.hash, sa.func.length(_value.bytes).label("size"))
 
 
 def read_plain(kind: str, data: bytes) -> Any:
-    """Return the plain JSON of a stored value. An object of a class is `{"Class": fields}`."""
+    """Return a stored value as plain JSON. An object of a class becomes `{"Class": fields}`."""
     match kind:
         case "null":
             return None
@@ -70,7 +71,7 @@ def _read_extension(code: int, data: bytes) -> Any:
 
 
 def _clean(value: Any) -> Any:
-    """Return the value with texts as keys, and with descriptions of bytes. Every text can be written as UTF-8."""
+    """Return a value with texts as keys, bytes described, and all texts valid in UTF-8."""
     if isinstance(value, Mapping):
         return {serde.sanitize_text(str(each)): _clean(below) for each, below in value.items()}
     if isinstance(value, list | tuple):
@@ -86,17 +87,20 @@ def _describe_bytes(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One channel of a state. `identity` is equal for equal values; nothing of the value is read for it."""
+    """A channel of a state. Equal values have equal `identity`, computed without reading the value.
+
+    `lost_kind` is the value's original kind, if LangGraph's serializer returns another.
+    """
 
     name: str
     reference: Reference
     identity: Any
     byte_count: int
-    lost_kind: str = ""  # that the value had when it was written: LangGraph's serializer gives it back as another one
+    lost_kind: str = ""
 
     @property
     def item_count(self) -> int | None:
-        """The number of messages, or of the items of a list; None for another value."""
+        """The number of messages or list items, or None for another value."""
         kind = read_kind(self.reference)
         if kind == "m":
             return int(self.reference[2])
@@ -104,12 +108,12 @@ class Channel:
 
     @property
     def has_messages(self) -> bool:
-        """Whether the value is the messages of the conversation."""
+        """Whether the value is the conversation's messages."""
         return read_kind(self.reference) == "m"
 
 
 def list_channels(database: Database, thread_id: str, state_id: int | None) -> dict[str, Channel]:
-    """Return the channels of a state by name, without LangGraph's own. Raises `DamagedStateError`."""
+    """Return a state's channels by name, without LangGraph's own. Raises `DamagedStateError`."""
     with database.begin_read() as connection:
         state = state_rows.select_numbered_state(connection, state_id)
         if state is None or state.thread_id != thread_id:
@@ -129,7 +133,7 @@ def list_channels(database: Database, thread_id: str, state_id: int | None) -> d
 
 
 def _select_sizes(connection: sa.Connection, runs: Collection[tuple[int, int]]) -> dict[int, tuple[bytes, int]]:
-    """Return the hashes and the sizes of values by number. A long list is read by its ends, and not by its numbers."""
+    """Return the hashes and sizes of values by number. A long run is read as a range, not by its numbers."""
     found = dict[int, tuple[bytes, int]]()
     for first, last in (run for run in runs if _is_long(run)):
         rows = connection.execute(_size_query.where(_value.number.between(first, last)))
@@ -151,7 +155,7 @@ def _describe_channel(name: str, reference: Reference, sizes: Mapping[int, tuple
 
 
 def read_plain_value(database: Database, thread_id: str, channel: Channel, max_items: int | None = None) -> Any:
-    """Return the value of a channel, or the first items of its list, as plain JSON. Raises `DamagedStateError`."""
+    """Return a channel's value, or the first items of its list, as plain JSON. Raises `DamagedStateError`."""
     numbers = list_numbers(channel.reference)[:max_items]
     if not numbers:
         return [] if read_kind(channel.reference) == "r" else serde.sanitize_json(channel.reference)

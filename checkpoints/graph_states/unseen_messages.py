@@ -1,6 +1,6 @@
-"""Messages that a graph has not seen: the page, or the store's user, has written them after the graph's last state.
+"""Messages a graph has not seen: written by the page or the store's user after the graph's last state.
 
-A graph's next state names all its messages. It has no place for others between them, so a run that does not know them would
+A graph's next state names all its messages, with no room for others in between. A run without these messages would
 take them off the conversation's path.
 """
 
@@ -22,7 +22,7 @@ from .message_paths import read_messages
 
 
 def read_unseen_messages(connection: sa.Connection, loaded: LoadedThread, state: StoredState | None) -> list[BaseMessage]:
-    """Return the messages that follow the state where a conversation stands, as the graph would have them."""
+    """Return the messages after the conversation's current state, in the graph's form."""
     seen = state.message if state is not None else None
     if loaded.head in (None, seen):
         return []
@@ -37,13 +37,14 @@ def _count_seen(path: Path, seen: Node | None) -> int:
 def check_unseen(
     connection: sa.Connection, loaded: LoadedThread, state: StoredState | None, channel: str, values: Json
 ) -> None:
-    """Refuse a state that goes on from another one without the messages after it. Raises `UnseenMessagesError`.
+    """Refuse a state that continues without the messages after its predecessor. Raises `UnseenMessagesError`.
 
-    An input has them in a channel of its own until the first step takes it.
+    An input holds them in its own channel until the first step takes it.
     """
     handed = [*_list_messages(values.get(channel)), *_list_messages(_read_field(values.get(INPUT_CHANNEL), channel))]
     if channel not in values and not handed:
-        return  # no messages are written
+        # No messages are written.
+        return
     if unseen := read_unseen_messages(connection, loaded, state):
         known = {each.get("id") if isinstance(each, Mapping) else getattr(each, "id", None) for each in handed}
         if any(message.id not in known for message in unseen):

@@ -1,7 +1,7 @@
-"""Graphs whose DeltaChannels have their whole value in every state. It needs `langgraph`, which nothing else here imports.
+"""Graphs whose DeltaChannels have their whole value in every state. Only this module imports `langgraph`.
 
-LangGraph leaves the value of a DeltaChannel out of most states, and rebuilds it by the graph's own code. The store shares
-values between states, so a whole value costs no more than a change of it, and code without the graph can show it.
+LangGraph omits a DeltaChannel's value from most states, and rebuilds it with the graph's code. The store shares values
+between states, so a whole value costs no more than a change of it, and can be shown without the graph's code.
 """
 
 import copy
@@ -16,7 +16,7 @@ G = TypeVar("G", bound=Pregel[Any, Any, Any, Any])
 
 
 class _WholeChannel(DeltaChannel[Any]):
-    """A DeltaChannel with its value in every state. LangGraph leaves it out where a step has written nothing to it."""
+    """A DeltaChannel with its value in every state. LangGraph omits the value if a step has written nothing to it."""
 
     def checkpoint(self) -> Any:
         return DeltaSnapshot(self.value) if self.is_available() else super().checkpoint()
@@ -30,10 +30,11 @@ def make_channels_whole(graph: G) -> G:
 
 
 def _make_whole(channel: Any) -> Any:
-    """Return a DeltaChannel that writes its whole value each time; any other channel as it is."""
+    """Make a DeltaChannel write its whole value each time. Any other channel is returned unchanged."""
     if not isinstance(channel, DeltaChannel):
         return channel
-    is_own = type(channel) is not DeltaChannel  # the author's kind of it
+    # The author may have subclassed DeltaChannel.
+    is_own = type(channel) is not DeltaChannel
     whole = copy.copy(channel) if is_own else _WholeChannel(channel.reducer, channel.typ)
     whole.key, whole.snapshot_frequency = channel.key, 1
     return whole
