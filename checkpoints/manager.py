@@ -1,4 +1,4 @@
-"""The library face: checkpoints of one conversation, with states as input and output."""
+"""The library's interface to a single conversation: checkpoints with states as input and output."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -22,8 +22,8 @@ from .values.sentence import sentence
 class CheckpointManager:
     """Saves, lists, restores and moves states of the form `{"messages": [BaseMessage, …], **json_keys}`.
 
-    `CheckpointManager()` keeps everything in memory until it is closed or let go; `CheckpointManager(store, thread_id)`
-    works on a stored conversation, and leaves the store open. Every result is a copy: changing it changes nothing stored.
+    `CheckpointManager()` keeps everything in memory until it is closed or released. `CheckpointManager(store, thread_id)`
+    works on a stored conversation, and leaves the store open. Every result is a copy: changes to it are not stored.
     """
 
     def __init__(self, store: Store | None = None, thread_id: str | None = None, *, caller: Caller | None = None) -> None:
@@ -31,19 +31,20 @@ class CheckpointManager:
         self._store = store or Store(Database.in_memory())
         self._thread_id = thread_id or self._store.create_thread().id
         self._caller = caller or Caller()
-        # Copies of the conversation's messages as of `_known_version`, to compare states with.
+        # Copies of the conversation's messages as of `_known_version`, for comparison with states.
         self._known_messages: list[BaseMessage] = []
         self._known_version = 0
 
     def save_checkpoint(self, state: State | None = None, name: str | None = None, description: str = "") -> Checkpoint:
-        """Save a state, writing only the messages that the conversation does not contain yet.
+        """Save a state, writing only messages new to the conversation.
 
-        Without a state, a checkpoint of the current head is made, at the cost of one row. Raises `NothingToSaveError`
-        for a state without messages, `TypeError` or `ValueError` for one that JSON cannot carry, and `TooManyValuesError`.
+        Without a state, save the current head, at the cost of a single row. Raises `NothingToSaveError` for a state
+        without messages, `TypeError` or `ValueError` for values JSON cannot carry, and `TooManyValuesError`.
         """
         if state is None:
             made = self._store.save(self._thread_id, name=name, description=description, caller=self._caller)
-            self._known_version += made.version == self._known_version + 1  # a checkpoint changes no message
+            # A checkpoint changes no message.
+            self._known_version += made.version == self._known_version + 1
             return self._get_checkpoint(made.result)
         messages = list(state.get("messages", []))
         if not messages:
@@ -54,7 +55,8 @@ class CheckpointManager:
             kept = self._shared_prefix_length(messages)
             new = [NewMessage(_to_checked_body(message)) for message in messages[kept:]]
             seen = self._known_version if self._caller.expected_version is None else self._caller.expected_version
-            by = replace(self._caller, expected_version=seen)  # `kept` holds for that version alone
+            # `kept` is only valid for that version.
+            by = replace(self._caller, expected_version=seen)
             try:
                 made = self._store.save(
                     self._thread_id, name=name, description=description, extra=extra, keep=kept, new=new, caller=by
@@ -65,7 +67,8 @@ class CheckpointManager:
             except ConflictError:
                 if self._caller.expected_version is not None:
                     raise
-                continue  # another caller changed the conversation: compare again
+                # Another caller changed the conversation, so compare again.
+                continue
         self._known_messages[kept:] = [deepcopy(message) for message in messages[kept:]]
         self._known_version = made.version
         return self._get_checkpoint(made.result)
@@ -73,11 +76,12 @@ class CheckpointManager:
     def restore_checkpoint(self, checkpoint_id: str, *, keep_future: bool = False) -> State:
         """Go back to a checkpoint and return its state. Later checkpoints are removed from the list.
 
-        Changes nothing where it raises: `CheckpointNotFoundError` (a `KeyError`) if there is no such checkpoint,
-        `DamagedMessageError` if its state cannot be read.
+        Nothing changes if it raises `CheckpointNotFoundError` (a `KeyError`) for an unknown checkpoint, or
+        `DamagedMessageError` for an unreadable state.
         """
         with self._store.database.begin_read():
-            state = self._get_checkpoint(checkpoint_id).state  # before the head moves: the state may be damaged
+            # Read before the head moves, because the state may be damaged.
+            state = self._get_checkpoint(checkpoint_id).state
         self._store.restore(self._thread_id, checkpoint_id, keep_future=keep_future, caller=self._caller)
         return state
 
@@ -96,7 +100,7 @@ class CheckpointManager:
         return found[-1] if found else None
 
     def delete_checkpoint(self, checkpoint_id: str) -> bool:
-        """Delete one checkpoint, and nothing else. Return False if there was none."""
+        """Delete a checkpoint only. Return False if it does not exist."""
         try:
             self._store.delete_checkpoint(self._thread_id, checkpoint_id, caller=self._caller)
         except CheckpointNotFoundError:
@@ -104,15 +108,14 @@ class CheckpointManager:
         return True
 
     def clear_all(self) -> None:
-        """Delete all checkpoints."""
         self._store.clear_checkpoints(self._thread_id, caller=self._caller)
 
     def export_checkpoints(self) -> str:
-        """Export the conversation with its checkpoints as one JSON document, format waymark/1."""
+        """Export the conversation with its checkpoints as a JSON document in format waymark/1."""
         return transfer.export(self._store, self._thread_id)
 
     def import_checkpoints(self, text: str) -> None:
-        """Replace the conversation by a document's. Raises `InvalidDocumentError`, and then changes nothing."""
+        """Replace the conversation by a document's. Raises `InvalidDocumentError` without changing anything."""
         self._store.import_into(self._thread_id, transfer.make_replacement(reading.read_document(text)), caller=self._caller)
 
     def undo(self) -> None:
@@ -136,9 +139,10 @@ class CheckpointManager:
         return self._store.get_checkpoint(self._thread_id, checkpoint_id)
 
     def _shared_prefix_length(self, messages: Sequence[BaseMessage]) -> int:
-        """Count the first messages that the conversation already contains, up to its first damaged one."""
+        """Count the leading messages already in the conversation, up to its first damaged message."""
         version = self._store.get_thread(self._thread_id).version
-        if version != self._known_version:  # it was changed elsewhere
+        if version != self._known_version:
+            # The conversation was changed elsewhere.
             stored = self._store.list_messages(self._thread_id)
             self._known_messages = [message.langchain for message in takewhile(lambda message: not message.damaged, stored)]
             self._known_version = version
@@ -162,6 +166,6 @@ def _check_values(value: Json, noun: str) -> None:
 
 
 def _equal_messages(one: BaseMessage, other: BaseMessage) -> bool:
-    """Return whether two messages are equal in all fields, including the caller's extra ones."""
-    # pydantic's == takes 50 times as long
+    """Return whether two messages are equal in all fields, including the caller's extra fields."""
+    # Pydantic's == takes 50 times as long.
     return type(one) is type(other) and one.__dict__ == other.__dict__ and one.__pydantic_extra__ == other.__pydantic_extra__

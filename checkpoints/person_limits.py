@@ -1,7 +1,7 @@
-"""Limits of a person: answers at once, tokens a day, and the room for their data.
+"""Limits of a person: answers at once, tokens a day, and stored data.
 
-The rows of the database are counted, so the limits hold for all processes that serve it. Storage alone is measured at most
-once a minute for each person: it takes as long as reading the sizes of all their messages.
+Database rows are counted, so the limits hold across all processes. Only storage is measured at most once a minute for
+each person, because this reads the sizes of all their messages.
 """
 
 import math
@@ -21,17 +21,18 @@ from .storage.person_locks import hold_acting_person
 from .values.errors import StateError
 from .values.sentence import sentence
 
-NOTICE_SHARE = 0.8  # of a limit, from which on the page says so
+# The page warns from this share of a limit on.
+NOTICE_SHARE = 0.8
 MEGABYTE = 1_000_000
 _MEASURED_FOR = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class PersonLimits:
-    """The limits of each person; None: there is none."""
+    """The limits of each person. None means unlimited. `runs` counts answers at once. Days begin at midnight UTC."""
 
-    runs: int | None = None  # at once
-    tokens_a_day: int | None = None  # days begin at midnight in UTC
+    runs: int | None = None
+    tokens_a_day: int | None = None
     storage_bytes: int | None = None
 
 
@@ -40,7 +41,7 @@ NO_LIMITS = PersonLimits()
 
 @dataclass(frozen=True, slots=True)
 class PersonUse:
-    """The use that a person has made of each limit; all of it is 0 without any limit."""
+    """A person's use of each limit. Everything is 0 without any limit."""
 
     runs: int = 0
     tokens_today: int = 0
@@ -48,19 +49,19 @@ class PersonUse:
 
 
 class LimitReachedError(StateError):
-    """A person has as much as they may have; nothing was done. The text says when it goes on."""
+    """A person has reached a limit. Nothing was done. The text says when they can continue."""
 
 
 class PersonMeter:
-    """Counts the usage by the people of a database, and refuses requests beyond their limits."""
+    """Counts the usage of a database's people, and refuses requests beyond their limits."""
 
     def __init__(self, database: Database) -> None:
         self.limits = NO_LIMITS
         self._database = database
-        self._measured: dict[str, tuple[datetime, int]] = {}  # the storage of owners, in bytes
+        # The measuring times and stored bytes, by owner.
+        self._measured: dict[str, tuple[datetime, int]] = {}
 
     def count_use(self, owner: str, now: datetime) -> PersonUse:
-        """Count the usage of an owner under each limit."""
         limits = self.limits
         if limits == NO_LIMITS:
             return PersonUse()
@@ -71,15 +72,17 @@ class PersonMeter:
     def check_start(
         self, connection: sa.Connection, person: str, owner: str, now: datetime, *, adds_run: bool = True
     ) -> None:
-        """Refuse one more answer to a person, in the transaction that begins it; it takes room of the conversation's owner.
+        """Refuse another answer to a person, in the transaction that begins it. Its storage counts for the
+        conversation's owner.
 
-        With `adds_run`, it is one more at once. Raises `LimitReachedError`.
+        With `adds_run`, it also counts as another answer at once. Raises `LimitReachedError`.
         """
         self.check_storage(connection, person, owner, now)
         max_runs, max_tokens = self.limits.runs if adds_run else None, self.limits.tokens_a_day
         if max_runs is None and max_tokens is None:
             return
-        if max_runs is not None and connection.dialect.name == "postgresql":  # of two at once, the second one sees the first
+        # Of two simultaneous requests, the second must see the first.
+        if max_runs is not None and connection.dialect.name == "postgresql":
             connection.execute(postgresql.ADVISORY_LOCK, {"key": f"runs of {person}"})
         tokens, runs = usage_rows.count_use(connection, person, from_time(now))
         if max_tokens is not None and tokens >= max_tokens:
@@ -93,24 +96,25 @@ class PersonMeter:
             )
 
     def check_call(self, person: str, now: datetime) -> None:
-        """Refuse a person a call of a model beside any answer. Raises `LimitReachedError`."""
+        """Refuse a model call outside of answers. Raises `LimitReachedError`."""
         limit = self.limits.tokens_a_day
         if limit is not None and self.count_use(person, now).tokens_today >= limit:
             raise LimitReachedError(_describe_day(limit, now))
 
     @retry_contended
     def count_call(self, person: str, now: datetime, model: str, usage: Mapping[str, Any]) -> None:
-        """Count a call of a model beside any answer. Raises `PersonErasedError`."""
+        """Count a model call outside of answers. Raises `PersonErasedError`."""
         with self._database.begin_write() as connection:
             hold_acting_person(connection)
             usage_rows.add_call(connection, person, from_time(now), model, usage)
 
     def check_storage(self, connection: sa.Connection, person: str, owner: str, now: datetime) -> None:
-        """Refuse a person to store more of an owner's, in the transaction that would. Raises `LimitReachedError`."""
+        """Refuse to store more for an owner, in the storing transaction. Raises `LimitReachedError`."""
         limit = self.limits.storage_bytes
         if limit is None or (used := self._measure_storage(connection, owner, now)) < limit:
             return
-        if person != owner:  # the figures are nobody else's
+        # Only the owner may see the figures.
+        if person != owner:
             raise LimitReachedError(
                 sentence("{name}, who owns this conversation, has no room left. Ask them to make some.", name=owner)
             )
@@ -124,7 +128,7 @@ class PersonMeter:
         )
 
     def is_room_short(self, owner: str, now: datetime) -> bool:
-        """Return whether little room is left to an owner, for whoever works in a conversation of theirs."""
+        """Return whether an owner has little room left, for anyone working in their conversations."""
         limit = self.limits.storage_bytes
         if limit is None:
             return False
@@ -134,7 +138,8 @@ class PersonMeter:
     def _measure_storage(self, connection: sa.Connection, owner: str, now: datetime) -> int:
         measured = self._measured.get(owner)
         if measured is None or not timedelta() <= now - measured[0] < _MEASURED_FOR:
-            with pass_checks(connection):  # a member's answer takes room of somebody else
+            # A member's answer takes room of the conversation's owner.
+            with pass_checks(connection):
                 self._measured[owner] = measured = (now, usage_rows.measure_storage(connection, owner).get(owner, 0))
         return measured[1]
 

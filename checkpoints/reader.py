@@ -1,4 +1,4 @@
-"""The reads of the store. Each method sees one snapshot; a block of `Database.begin_read` joins several in one snapshot."""
+"""The reads of the store. Each method sees a snapshot. A block of `Database.begin_read` shares a snapshot among several."""
 
 import sys
 from collections.abc import Collection, Sequence
@@ -55,13 +55,14 @@ from .values.progress import Report, ignore_progress
 from .values.text import fold_text
 
 MAX_RESULT_SEARCH_MESSAGES = 2_000
-_PORTION = 100  # messages of one read
+# Messages in a single read.
+_PORTION = 100
 _GO_ON = (OperationKind.APPEND, OperationKind.GOTO, OperationKind.REWIND)
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
 
 
 def _read_newest(connection: sa.Connection, path: Path, last: int, max_values: int | None) -> list[Message]:
-    """Read the last messages of a path. One view of the page asks for more and for fewer of them: each is read once."""
+    """Read the last messages of a path. A view asks for different numbers of them, so each message is read once."""
     known: dict[Path, list[Message]] = connection.get_execution_options().get("newest", {})
     kept, count = known.get(path, []), min(last, path.length)
     room = None if max_values is None else max_values - _count_values(kept[-count:], max_values)
@@ -70,7 +71,7 @@ def _read_newest(connection: sa.Connection, path: Path, last: int, max_values: i
             return kept[len(kept) - count :]
         missing, before = count - len(kept), kept[0].depth
         earlier = message_rows.select_messages(connection, path, last=missing, before=before, max_values=room)
-        # At least one is returned, also where it has more values than there is room.
+        # At least one message is returned, even with too many values.
         found = kept if room is not None and _count_values(earlier, room) > room else [*earlier, *kept]
     else:
         found = message_rows.select_messages(connection, path, last=last, max_values=max_values)
@@ -83,7 +84,7 @@ def _count_values(messages: Sequence[Message], max_values: int) -> int:
 
 
 class Reader:
-    """The reading half of the store: no method changes anything."""
+    """The reading half of the store. No method changes anything."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -103,9 +104,9 @@ class Reader:
         after: ListPlace | None = None,
         limit: int = 100,
     ) -> list[Thread]:
-        """Return the next conversations of the list after a place, whose titles contain all words of the text.
+        """Return the next conversations of the list after a place, with titles that contain all words of the text.
 
-        `tag:NAME` in the text: those with this tag.
+        `tag:NAME` in the text selects conversations with this tag.
         """
         rest, tags = split_tags(text)
         with self.database.begin_read() as connection:
@@ -113,17 +114,17 @@ class Reader:
             return thread_lists.select_thread_portion(connection, of, limit, archived, words, after, tags)
 
     def list_changed_threads(self, since: datetime, *, owner: str | None = None, limit: int = 100) -> list[Thread]:
-        """Return the conversations that were changed since a time, also deleted and archived ones, the newest first."""
+        """Return conversations changed since a time, newest first, including deleted and archived conversations."""
         with self.database.begin_read() as connection:
             return thread_lists.select_changed_threads(connection, self.database.name_owner(owner), since, limit)
 
     def list_shared_roles(self) -> dict[str, ThreadRole]:
-        """Return the roles of the person who acts, by the ids of the conversations that they are let into."""
+        """Return the acting person's roles in conversations shared with them, by conversation id."""
         with self.database.begin_read() as connection:
             return member_rows.select_shared_roles(connection, self.database.name_owner())
 
     def list_deleted_threads(self, owner: str | None = None, limit: int = 20) -> list[Thread]:
-        """Return the deleted conversations that undo can restore, the last deleted first."""
+        """Return the deleted conversations undo can restore, last deleted first."""
         with self.database.begin_read() as connection:
             return thread_lists.select_deleted_threads(connection, self.database.name_owner(owner), limit)
 
@@ -137,7 +138,7 @@ class Reader:
             return thread_rows.select_thread(connection, thread_id)
 
     def get_progress(self, thread_id: str) -> ThreadProgress:
-        """Return the version of a thread, and the run that is at work in it, of one moment."""
+        """Return a thread's version and its active run, at the same moment."""
         with self.database.begin_read() as connection:
             loaded = thread_rows.load_thread(connection, thread_id)
             return ThreadProgress(loaded.thread.version, loaded.active_run_id)
@@ -148,7 +149,7 @@ class Reader:
             return thread_rows.load_thread(connection, thread_id).has_states
 
     def find_state(self, thread_id: str, message_id: str | None) -> int | None:
-        """Return the state of a graph that belongs to a message: where a restore to it would stand; None without one."""
+        """Return the graph state for a message, as after a restore to it, or None without a state."""
         with self.database.begin_read() as connection:
             loaded = thread_rows.load_thread(connection, thread_id)
             if message_id == loaded.thread.head_id:
@@ -165,9 +166,9 @@ class Reader:
             return connection.execute(limit_to_owner(connection, query, table.id)).first() is not None
 
     def belongs_to_another(self, thread_id: str, *, to_change: bool = False) -> bool:
-        """Return whether a conversation is there, and is closed to the person who acts.
+        """Return whether a conversation exists, but is closed to the acting person.
 
-        With `to_change`, raises `ReadOnlyError` for one that they only read.
+        With `to_change`, raises `ReadOnlyError` if they can only read it.
         """
         if not self.database.separates_owners:
             return False
@@ -178,11 +179,12 @@ class Reader:
                 raise ReadOnlyError
             if role is not None:
                 return False
-            with pass_policies(connection):  # which show nothing of it
+            # The policies show nothing of it.
+            with pass_policies(connection):
                 return connection.execute(query).first() is not None
 
     def find_import(self, source_hash: str, owner: str | None = None) -> Thread | None:
-        """Find the conversation that was imported from the document with this hash, if it is still in the list."""
+        """Find a listed conversation imported from the document with this hash."""
         with self.database.begin_read() as connection:
             return thread_lists.find_import(connection, source_hash, self.database.name_owner(owner))
 
@@ -198,10 +200,10 @@ class Reader:
         agent: str | None = None,
         report: Report = ignore_progress,
     ) -> list[Message]:
-        """Return the current path: all of it, or its `last` messages, at depths below `before` if given.
+        """Return the current path, or its `last` messages, optionally at depths below `before`.
 
-        With `agent`, those of other agents are left out unread. With `max_values` it is fewer of them where their JSON has
-        more values, and at least one.
+        With `agent`, messages of other agents are left out unread. With `max_values`, fewer messages are returned if
+        their JSON has more values, but at least one.
         """
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
@@ -212,13 +214,13 @@ class Reader:
             )
 
     def list_message_sizes(self, thread_id: str, *, last: int, before: int) -> list[MessageSize]:
-        """Return the sizes of the current path's `last` messages at depths below `before`. No message is parsed."""
+        """Return the sizes of the current path's `last` messages below depth `before`, without parsing."""
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
             return message_rows.select_sizes(connection, path, last=last, before=before)
 
     def list_messages_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
-        """Return the path to any message: all of it, or its `last` messages. Raises `MessageNotFoundError`."""
+        """Return the path to any message, or its `last` messages. Raises `MessageNotFoundError`."""
         with self.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
             return message_rows.select_messages(
@@ -226,18 +228,17 @@ class Reader:
             )
 
     def count_messages(self, thread_id: str) -> int:
-        """Count the messages of the current path."""
         with self.database.begin_read() as connection:
             return thread_rows.load_current_path(connection, thread_id)[1].length
 
     def list_all_messages(self, thread_id: str) -> list[Message]:
-        """Return the whole tree, with messages that no head reaches; parents before children."""
+        """Return the whole tree, parents before children, including messages no head reaches."""
         with self.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
             return message_rows.select_all_messages(connection, thread_id)
 
     def load_tree(self, thread_id: str) -> tuple[Thread, list[Branch], list[Checkpoint], Sequence[message_rows.TreeRow]]:
-        """Return a thread, its branches, the checkpoints that any of them shows, and its rows, from one snapshot."""
+        """Return a thread, its branches, all their visible checkpoints, and its rows, from a single snapshot."""
         with self.database.begin_read() as connection:
             thread, with_heads = (
                 thread_rows.select_thread(connection, thread_id),
@@ -248,7 +249,7 @@ class Reader:
             return thread, thread_branches, self.list_all_checkpoints(thread_id), rows
 
     def list_checkpoints(self, thread_id: str) -> list[Checkpoint]:
-        """Return the checkpoints that the current branch shows, oldest first."""
+        """Return the checkpoints visible on the current branch, oldest first."""
         with self.database.begin_read() as connection:
             thread, path = thread_rows.load_current_path(connection, thread_id)
             return checkpoint_rows.select_visible_checkpoints(connection, thread, path, self.database)
@@ -256,7 +257,7 @@ class Reader:
     def list_checkpoint_portion(
         self, thread_id: str, count: int, words: str = "", wanted: str | None = None
     ) -> CheckpointPortion:
-        """Return the newest of the checkpoints that the current branch shows, as `select_checkpoint_portion` does."""
+        """Return the newest checkpoints visible on the current branch, see `select_checkpoint_portion`."""
         with self.database.begin_read() as connection:
             thread, path = thread_rows.load_current_path(connection, thread_id)
             found = checkpoint_rows.select_checkpoint_portion(connection, thread, path, count, words, self.database, wanted)
@@ -265,20 +266,20 @@ class Reader:
     def map_checkpoint_depths(self, thread_id: str) -> dict[str, int]:
         """Return the depths of the current branch's checkpoints, by name.
 
-        Of several with one name the newest counts, but a user's checkpoint counts before all others: its name keeps its
-        meaning.
+        Of several checkpoints with the same name the newest counts. A user's checkpoint takes precedence, so its name
+        keeps its meaning.
         """
         shown = sorted(self.list_checkpoints(thread_id), key=lambda checkpoint: checkpoint.created_by == USER.actor)
         return {checkpoint.name: checkpoint.message_count - 1 for checkpoint in shown}
 
     def get_checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
-        """Return a checkpoint that the current branch shows. Raises `CheckpointNotFoundError`."""
+        """Return a checkpoint visible on the current branch. Raises `CheckpointNotFoundError`."""
         with self.database.begin_read() as connection:
             thread, path = thread_rows.load_current_path(connection, thread_id)
             return checkpoint_rows.select_checkpoint(connection, thread, checkpoint_id, path, self.database)
 
     def list_all_checkpoints(self, thread_id: str) -> list[Checkpoint]:
-        """Return the checkpoints that any of the thread's branches shows, oldest first."""
+        """Return the checkpoints visible on any of the thread's branches, oldest first."""
         with self.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
             with_heads = thread_rows.select_branch_heads(connection, thread_id)
@@ -294,9 +295,9 @@ class Reader:
             return message_rows.select_message(connection, message_id, thread_id)
 
     def find_last_result(self, thread_id: str, message: Message) -> Message:
-        """Return the last result of a message's tool calls, also after the work of sub-agents; the message if none follows.
+        """Return the last result of a message's tool calls, even after work of sub-agents, or the message itself.
 
-        The first MAX_RESULT_SEARCH_MESSAGES after it are searched.
+        Only the next MAX_RESULT_SEARCH_MESSAGES are searched.
         """
         data = message.body["data"]
         last = before = message
@@ -313,15 +314,15 @@ class Reader:
         return last
 
     def read_files(self, hashes: Collection[str]) -> dict[str, bytes]:
-        """Return the bytes of these attached files by hash, without the missing and the damaged ones."""
+        """Return attached files' bytes by hash, without missing and damaged files."""
         with self.database.begin_read() as connection:
             return file_rows.select_files(connection, hashes)
 
     def find_alternatives(self, thread_id: str, messages: Sequence[Message]) -> dict[str, list[str]]:
-        """Return the alternatives of these messages of the path: ids, oldest first, by the id of the message shown.
+        """Return alternatives of messages on the path: ids, oldest first, by the id of the shown message.
 
-        A message is an alternative if a branch contains it, or if an edit, another answer or a choice abandoned it.
-        A message that a restore removed is none. Messages without alternatives are left out.
+        An alternative is on a branch, or was abandoned by an edit, another answer or a choice. Messages removed by a
+        restore do not count. Messages without alternatives are left out.
         """
         with self.database.begin_read() as connection:
             return branches.select_alternatives(connection, thread_rows.select_thread(connection, thread_id), messages)
@@ -337,8 +338,8 @@ class Reader:
     ) -> Difference:
         """Compare the paths to two messages (None: before the first message): where they part, and the rest of each.
 
-        At most `max_messages` of each are returned, the first, and of these as many as have `max_values`. No call is
-        returned without a result that follows it.
+        At most the first `max_messages` of each are returned, up to `max_values`. A call is only returned with the
+        results that follow it.
         """
         with self.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
@@ -371,7 +372,7 @@ class Reader:
         return [(branch, head.depth + 1 if head else 0) for branch, head in heads]
 
     def count_shared_messages(self, thread_id: str) -> dict[str, int]:
-        """Count the messages that each branch shares with the current one, by the branch's id."""
+        """Count the messages each branch shares with the current branch, by branch id."""
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
             branches, forks = (
@@ -382,14 +383,14 @@ class Reader:
         return {branch.id: shared[head.id] if head else 0 for branch, head in branches}
 
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
-        """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""
+        """Return what restoring this checkpoint would remove, including agents and the first prompt."""
         with self.database.begin_read() as connection:
             thread, old = thread_rows.load_current_path(connection, thread_id)
             target, detached = checkpoint_rows.select_restore_target(connection, thread, checkpoint_id, old)
             return _preview_path(connection, thread, old, target.node, detached)
 
     def preview_message_removal(self, thread_id: str, message_id: str | None) -> Removal:
-        """Return the same for a restore to a message of the current path (None: to before the first one).
+        """Return what a restore to a message of the current path (None: before the first) would remove.
 
         Raises `MessageNotFoundError` for a message of another path.
         """
@@ -397,15 +398,15 @@ class Reader:
             thread, old = thread_rows.load_current_path(connection, thread_id)
             return _preview_path(connection, thread, old, thread_rows.select_path_node(connection, thread, old, message_id))
 
-    # A few messages of a long path, whose cost does not grow with it: the database finds and counts them.
+    # A few messages of a long path, found and counted by the database, so the cost does not grow with the path.
 
     def list_outside_messages(
         self, thread_id: str, *, before: int, limit: int, marks: Sequence[str], has_origins: bool
     ) -> tuple[list[Message], bool]:
-        """Return the newest messages below a depth that hold something from outside, in order, and whether these are all.
+        """Return the newest messages below a depth with content from outside, in order, and whether these are all.
 
-        These are results, messages with files, those with one of the keys `marks` in a field, and with `has_origins` the
-        newest one that no run wrote.
+        Such messages are results, messages with files, or messages with a key of `marks` in a field. With
+        `has_origins`, the newest message not written by a run is added.
         """
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
@@ -417,33 +418,33 @@ class Reader:
         return sorted(found.values(), key=lambda message: message.depth), len(newest) <= limit
 
     def find_answer(self, thread_id: str, agent: str, n: int, *, before: int) -> Message | None:
-        """Return the n-th answer of an agent without tool calls below a depth (from 1 on, or from -1 back)."""
+        """Return the n-th answer of an agent without tool calls below a depth. Negative `n` counts from the last."""
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
             place = path_questions.find_answer(connection, path, agent, n, before=before)
             return None if place is None else message_rows.select_messages_at(connection, [place])[place]
 
     def find_question(self, thread_id: str, agent: str, *, before: int) -> int | None:
-        """Return the depth of the last question to an agent below a depth; None without one. No message is read."""
+        """Return the depth of the last question to an agent below a depth, or None, without reading messages."""
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
             place = path_questions.find_question(connection, path, agent, before=before)
             return None if place is None else place[1]
 
     def count_answers(self, thread_id: str, agent: str, *, before: int) -> int:
-        """Count the answers that `find_answer` finds."""
+        """Count the answers eligible for `find_answer`."""
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
             return path_questions.count_answers(connection, path, agent, before=before)
 
     def measure_messages(self, thread_id: str, agent: str, *, first: int, before: int) -> PathSize:
-        """Measure an agent's messages between two depths. No message is read."""
+        """Measure an agent's messages between two depths, without reading them."""
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
             return path_questions.measure_messages(connection, path, agent, first=first, before=before)
 
     def list_left_messages(self, thread_id: str) -> list[Message]:
-        """Return the messages that runs wrote on from the head when the thread stood there before, as before an undo."""
+        """Return the messages written by runs after this head when the thread was here before, as before an undo."""
         table = schema.operation.c
         with self.database.begin_read() as connection:
             head_id = thread_rows.select_thread(connection, thread_id).head_id
@@ -469,7 +470,7 @@ class Reader:
     # The changes of a thread, and the next undo and redo.
 
     def list_operations(self, thread_id: str, *, last: int | None = None, abridged: bool = False) -> Sequence[Operation]:
-        """Return the changes of a thread, newest first; only the `last` ones, when given. Abridged: without changed rows."""
+        """Return a thread's changes, newest first, optionally only the `last`. Abridged changes lack their changed rows."""
         with self.database.begin_read() as connection:
             return operation_rows.select_operations(connection, thread_id, limit=last, abridged=abridged)
 
@@ -481,7 +482,7 @@ class Reader:
             return found[0] if found else None
 
     def get_last_operation(self, thread_id: str) -> Operation | None:
-        """Return the newest change of a thread, abridged, also of a deleted one; None if there is none."""
+        """Return a thread's newest change, abridged, or None. Deleted threads are included."""
         with self.database.begin_read() as connection:
             if not sees_thread(connection, thread_id):
                 return None
@@ -489,12 +490,12 @@ class Reader:
             return found[0] if found else None
 
     def find_undoable(self, thread_id: str) -> Operation | None:
-        """Return the change that `undo` would undo, if any, abridged."""
+        """Return the change `undo` would undo, if any, abridged."""
         with self.database.begin_read() as connection:
             return undo.select_undoable(connection, thread_id, abridged=True)
 
     def find_redoable(self, thread_id: str) -> Operation | None:
-        """Return the undo that `redo` would reverse, if any, abridged."""
+        """Return the undo `redo` would reverse, if any, abridged."""
         with self.database.begin_read() as connection:
             return undo.select_redoable(connection, thread_id, abridged=True)
 
@@ -520,7 +521,7 @@ class Reader:
         with self.database.begin_read() as connection:
             return {OperationKind(kind) for kind in connection.scalars(origins)}
 
-    # Where something is.
+    # Searches and places.
 
     def search(
         self,
@@ -532,9 +533,9 @@ class Reader:
         limit: int = MAX_SEARCH_HITS,
         notes: NoteRules = NO_NOTES,
     ) -> SearchResult:
-        """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`.
+        """Find messages and checkpoints of an owner (see search.query). `this` is the conversation for `in:this`.
 
-        `notes` recognise the notes: their own texts are quoted, and `role:note` finds them.
+        `notes` recognises notes, whose own texts are quoted, and which `role:note` finds.
         """
         with self.database.begin_read() as connection:
             of, has_others = self.database.name_owner(owner), self.database.separates_owners
@@ -543,7 +544,7 @@ class Reader:
             )
 
     def find_in_path(self, thread_id: str, text: str) -> PathHits:
-        """Find the messages of the current path with the words of a text in sequence. Raises `ThreadNotFoundError`."""
+        """Find messages of the current path that contain the words of a text in sequence. Raises `ThreadNotFoundError`."""
         with self.database.begin_read() as connection:
             return path_search.find_in_path(connection, thread_id, text)
 
@@ -558,7 +559,7 @@ class Reader:
             return message_places.locate_branch(connection, thread_id, branch_id)
 
     def locate_checkpoint(self, thread_id: str, checkpoint_id: str) -> MessagePlace:
-        """Find where the page shows the message of any checkpoint of a thread. Raises `CheckpointNotFoundError`."""
+        """Find where the page shows any checkpoint's message. Raises `CheckpointNotFoundError`."""
         with self.database.begin_read() as connection:
             return message_places.locate_checkpoint(connection, thread_id, checkpoint_id)
 
@@ -566,7 +567,6 @@ class Reader:
 def _preview_path(
     connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
 ) -> Removal:
-    """Return the removal by a move of the head from a path back to a message."""
     removal, new = count_path_removal(connection, thread, old, node, detached)
     return replace(removal, first_prompt=message_rows.find_first_prompt(connection, old, new.length))
 
@@ -574,7 +574,7 @@ def _preview_path(
 def count_path_removal(
     connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
 ) -> tuple[Removal, history.Path]:
-    """Return the removal by a move of the head from a path back to a message, and the path to that message."""
+    """Return what moving the head from a path back to a message removes, and the path to that message."""
     new = history.trace_path(node, thread_rows.select_segment_parents(connection, thread.id))
     removal = checkpoint_rows.count_removal(connection, thread, old, new, detached)
     agents = checkpoint_rows.select_removed_agents(connection, old, new)

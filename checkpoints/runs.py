@@ -1,4 +1,4 @@
-"""Runs: one pass of the agent. A running row is the thread's lock, and through it the remains of a crash are found."""
+"""Runs: single passes of the agent. A running row is the thread's lock, and marks the remains of a crash."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -55,11 +55,11 @@ class Runs:
 
     @property
     def worker_id(self) -> int | None:
-        """Return this process among several that drive runs; None where it is the only one."""
+        """This process's id among several that drive runs, or None for a single process."""
         return self._store.database.worker_id
 
     def get_latest_run(self, thread_id: str) -> Run | None:
-        """Return the run that is at work in the thread, or else the newest one that ended at the head.
+        """Return the thread's active run, or else the newest run that ended at the head.
 
         A failed summary counts until it is dismissed.
         """
@@ -68,7 +68,7 @@ class Runs:
             return run_rows.select_latest_run(connection, thread_id, head_id)
 
     def find_waiting_run(self, thread_id: str, *, other_than: str = "") -> Run | None:
-        """Return the thread's newest run if it waits where the thread stands: nobody went back meanwhile."""
+        """Return the thread's newest run if it is waiting at the thread's head, so nobody went back meanwhile."""
         with self._store.database.begin_read() as connection:
             head_id = thread_rows.select_thread(connection, thread_id).head_id
             newest = run_rows.select_newest_run(connection, thread_id, other_than=other_than)
@@ -80,17 +80,16 @@ class Runs:
             return run_rows.select_run(connection, run_id)
 
     def get_rerun(self, step: RerunStep) -> Rerun:
-        """Return the rerun that a run belongs to."""
         with self._store.database.begin_read() as connection:
             return run_rows.select_rerun(connection, step.rerun_id)
 
     def list_candidates(self, run_id: str) -> list[Candidate]:
-        """Return the answers of a run that asked several models; none of any other run."""
+        """Return the answers of a run that asked several models. Other runs have none."""
         with self._store.database.begin_read() as connection:
             return candidate_rows.select_candidates(connection, run_id)
 
     def read_sent_files(self, request_id: str) -> list[File]:
-        """Return the undamaged files of the message that a request has sent; none for any other request."""
+        """Return the undamaged files of a message sent by this request. Other requests have none."""
         with self._store.database.begin_read() as connection:
             run = run_rows.select_run(connection, request_id)
             sent = operation_rows.find_request(connection, run.thread_id, request_id) if run else None
@@ -100,33 +99,33 @@ class Runs:
         return [files.parse_file(part["name"], contents[part["file"]]) for part in parts if part["file"] in contents]
 
     def has_answered_before(self, run: Run) -> bool:
-        """Return whether another run of the thread has come to its end."""
+        """Return whether another run of the thread is done."""
         table = schema.run.c
         others = (table.thread_id == run.thread_id, table.id != run.id, table.state == RunState.DONE)
         with self._store.database.begin_read() as connection:
             return connection.execute(sa.select(table.id).where(*others).limit(1)).first() is not None
 
     def is_titled_by_question(self, thread_id: str) -> bool:
-        """Return whether the thread still has the title that its first message gave it."""
+        """Return whether the thread still has its first message's title."""
         with self._store.database.begin_read() as connection:
             return titles.is_titled_by_question(connection, thread_rows.select_thread(connection, thread_id))
 
     def find_title(self, thread_id: str) -> Operation | None:
-        """Return the operation by which the model has given the thread a title, also an undone one."""
+        """Return the operation by which the model gave the thread a title, even if undone."""
         with self._store.database.begin_read() as connection:
             return titles.find_title(connection, thread_id)
 
     def list_running_threads(self) -> set[str]:
-        """Return the ids of the threads that are being answered."""
+        """Return the ids of threads being answered."""
         with self._store.database.begin_read() as connection:
             return run_rows.select_running_threads(connection)
 
     def list_waiting_threads(self) -> set[str]:
-        """Return the ids of the threads that wait for a person, as `run_rows.select_waiting_threads` does."""
+        """Return the ids of threads waiting for a person, see `run_rows.select_waiting_threads`."""
         with self._store.database.begin_read() as connection:
             return run_rows.select_waiting_threads(connection)
 
-    # How runs begin: each locks its thread, and writes the message that it answers in the same transaction.
+    # Begin runs. Each method locks the thread, and writes the message to answer in the same transaction.
 
     @retry_contended
     def begin_run(
@@ -144,13 +143,13 @@ class Runs:
         models: Sequence[str] = (),
         handover: Handover | None = None,
     ) -> Run:
-        """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one that has
-        these `settings`. Its id is the request's where that is a UUID: the page can follow it before the reply.
+        """Lock the thread for a run and write the user's message, in a single transaction.
 
-        `closing_messages` are written before it: results of calls that it leaves without a decision. `after` is the start
-        of a run that does not start at the head (an edit, a retry). `models` answer the message at once, each on a branch.
-        Raises `RunActiveError` when another run holds the thread. The same request again returns the run that it began, and
-        does nothing. Raises `RequestReusedError` when it carries another text.
+        Without a thread, make a thread with these `settings`. Its id is the request's if that is a UUID, so the page
+        can follow it before the reply. `closing_messages` are written first: results of calls left without a decision.
+        `after` is the start of a run away from the head (an edit, a retry). `models` answer the message at once, each
+        on a branch. Raises `RunActiveError` if another run holds the thread. A repeated request returns the run it
+        began, and does nothing. Raises `RequestReusedError` if it carries another text.
         """
         run_id = caller.request_id or self._store.new_id()
         with self._begin(run_id) as connection:
@@ -181,9 +180,9 @@ class Runs:
         caller: Caller = USER,
         handover: Handover | None = None,
     ) -> Run:
-        """Open a branch after a message, write the first question there and lock the thread, in one transaction.
+        """Open a branch after a message, write the first question there and lock the thread, in a single transaction.
 
-        The branch is undone with the question. Raises and repeats as `begin_run`.
+        The branch is undone with the question. Errors and repetitions are as in `begin_run`.
         """
         run_id = caller.request_id or self._store.new_id()
         with self._begin(run_id) as connection:
@@ -210,12 +209,10 @@ class Runs:
         while_running: bool = False,
         handover: Handover | None = None,
     ) -> Run:
-        """Let a candidate without a whole answer be written once more, from the question. Its run holds the thread again.
-
-        With `while_running`, its run is in progress: other candidates are being written. The same request again, and one for
-        a candidate that is being written, does nothing. Raises `NothingToRetryError`, and `RunActiveError` for another run
-        or, in progress, one of another person.
-        """
+        """Let an incomplete candidate be written again, from the question. Its run holds the thread again. With
+        `while_running`, its run is in progress, writing other candidates. A repeated request, or a request for a
+        candidate being written, does nothing. Raises `NothingToRetryError`, and `RunActiveError` for another run or, in
+        progress, another person's run."""
         with self._begin(caller.request_id or "") as connection:
             run, candidate = candidates.load_candidate(connection, thread_id, key)
             if caller.request_id and operation_rows.find_request(connection, thread_id, caller.request_id):
@@ -223,9 +220,11 @@ class Runs:
             loaded = thread_rows.load_thread(connection, thread_id)
             if loaded.active_run_id == run.id and candidate.state is RunState.RUNNING:
                 return run
-            if while_running and loaded.active_run_id != run.id:  # it has ended at another process
+            if while_running and loaded.active_run_id != run.id:
+                # The run has ended at another process.
                 raise NothingToRetryError
-            if while_running and run.person not in (None, self._store.database.name_owner()):  # its tokens are theirs
+            # The run's tokens count for its own person.
+            if while_running and run.person not in (None, self._store.database.name_owner()):
                 raise RunActiveError(thread_id, run.id)
             self._check_limits(connection, loaded.thread.owner, adds_run=not while_running)
             own = replace(caller, undo_group=run.id if while_running else None)
@@ -241,7 +240,7 @@ class Runs:
                 run = run_rows.count_attempt(connection, run, **self._choose_worker(handover))
             return run
 
-    # What a run writes while it holds its thread.
+    # Writes of a run that holds its thread.
 
     @retry_contended
     @act_for(EVERYBODY)
@@ -251,7 +250,7 @@ class Runs:
         candidate_drafts: Mapping[CandidateKey, Draft] = MappingProxyType({}),
         attempts: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Store the answers so far: the runs' by their ids, and those of candidates. `attempts` are those of the runs."""
+        """Store the current drafts of runs by id, and of candidates. `attempts` are the runs' attempts."""
         with self._store.database.begin_write() as connection:
             for run_id in sorted(drafts):
                 run_rows.write_draft(connection, run_id, drafts[run_id], attempts.get(run_id, 0))
@@ -262,14 +261,15 @@ class Runs:
     def commit_message(
         self, run: Run, message: NewMessage, *, branch_id: str | None = None, candidate: CandidateKey | None = None
     ) -> tuple[Message, int]:
-        """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version.
+        """Write a finished message of the run, and clear its draft. Return it with the thread's new version.
 
-        With `branch_id`, it is written on that branch and not on the one that the conversation stands on; it may be of a
-        `candidate`. Raises `ConflictError` for a run that has ended: the thread may be another's by now.
+        With `branch_id`, it is written on that branch, not on the current branch. It may belong to a `candidate`.
+        Raises `ConflictError` for an ended run, since another run may hold the thread by now.
         """
         with self._store.database.begin_write() as connection:
             loaded = self._require_active(connection, run)
-            if branch_id is not None:  # a change acts where its thread stands
+            if branch_id is not None:
+                # A change applies to its thread's current branch.
                 loaded = thread_rows.load_on_branch(connection, loaded, branch_id)
             change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
             receipt = change.apply_and_record(OperationKind.APPEND, make_append([message], HEAD, "", run.id))
@@ -286,7 +286,7 @@ class Runs:
     ) -> Receipt:
         """Move the run's thread back to `after` and write a message there. Undo brings the later messages back.
 
-        Raises `ConflictError` for a run that has ended.
+        Raises `ConflictError` for an ended run.
         """
         body = partial(run_changes.move_and_append, message=message, after=after, run_id=run.id, detail=detail)
         with self._begin_change(run) as change:
@@ -296,9 +296,9 @@ class Runs:
     def replace_message(
         self, run: Run, message_id: str, new: NewMessage, dropped_ids: Collection[str], *, detail: OperationDetail
     ) -> Receipt:
-        """Replace a message, as the run's rewind; the later messages stay, except the dropped ones.
+        """Replace a message, as the run's rewind. The later messages stay, except the dropped messages.
 
-        Raises `ConflictError` for a run that has ended.
+        Raises `ConflictError` for an ended run.
         """
         new = replace(new, run_id=run.id)
         with self._begin_change(run) as change:
@@ -311,10 +311,9 @@ class Runs:
     def replace_with_summary(
         self, run: Run, messages: Sequence[NewMessage], *, after: str | None, detail: OperationDetail
     ) -> Receipt:
-        """Replace the messages after `after` by a note and copies, and release the thread, in one transaction.
+        """Replace the messages after `after` by a note and copies, and release the thread, in a single transaction.
 
-        Checkpoints of the old path stay in the list, and restore that path. Raises `ConflictError` for a
-        run that has ended.
+        Checkpoints of the old path stay in the list, and restore that path. Raises `ConflictError` for an ended run.
         """
         written = [replace(messages[0], run_id=run.id), *messages[1:]]
         body = partial(run_changes.put_summary, messages=written, after=after, detail=detail)
@@ -328,9 +327,9 @@ class Runs:
     def branch_off(
         self, run: Run, first_messages: Sequence[tuple[str, NewMessage]], *, after: str | None
     ) -> tuple[list[tuple[str, Message]], int]:
-        """Add branches after a message, each with a name and a first message; the head stays.
+        """Add branches after a message, each with a name and a first message. The head stays.
 
-        Return their ids with those messages, and the thread's new version. Raises `ConflictError` for a run that has ended.
+        Return their ids with these messages, and the thread's new version. Raises `ConflictError` for an ended run.
         """
 
         def add_branches(transaction: Transaction) -> None:
@@ -342,9 +341,9 @@ class Runs:
 
     @retry_contended
     def save_checkpoint(self, run: Run, name: str, description: str, tokens: int | None = None) -> Receipt:
-        """Bookmark the head, as the agent. It is not undone with the run's messages: it stays saved.
+        """Bookmark the head, as the agent. The checkpoint stays when the run's messages are undone.
 
-        Raises `ConflictError` for a run that has ended.
+        Raises `ConflictError` for an ended run.
         """
         new = checkpoint_edits.NewCheckpoint(name, description, tokens, {})
         with self._begin_change(run, Caller(actor="agent")) as change:
@@ -352,9 +351,9 @@ class Runs:
 
     @retry_contended
     def record_answer(self, run: Run) -> None:
-        """Record a person's answer to a user graph that asks again: it is undone by itself, as the run's work is otherwise.
+        """Record a person's answer to a user graph that asks again. Undo reverts it alone, as otherwise the run's work.
 
-        Raises `ConflictError` for a run that has ended.
+        Raises `ConflictError` for an ended run.
         """
         with self._begin_change(run, Caller(undo_group=run.id)) as change:
             newest = operation_rows.select_operation(change.connection, run.thread_id, change.thread.version)
@@ -364,10 +363,10 @@ class Runs:
 
     @retry_contended
     def save_milestone(self, run: Run, message_id: str, name: str, description: str) -> Receipt | None:
-        """Bookmark a state that a run reached, as the judge. Return None if the message has left the path, or has or had a
-        checkpoint.
+        """Bookmark a state reached by a run, as the judge.
 
-        It conflicts with no change: undo passes it over, and takes it back with the run.
+        Return None if the message has left the path, or ever had a checkpoint. A milestone conflicts with no change:
+        undo passes it over, and reverts it with the run.
         """
         with self._begin_follow_up() as connection:
             change = self._open_transaction(
@@ -382,9 +381,9 @@ class Runs:
 
     @retry_contended
     def give_title(self, run: Run, title: str, *, model: str, usage: Mapping[str, Any]) -> Receipt | None:
-        """Give the run's thread a title that the model has found. Return None if the thread has got another one meanwhile.
+        """Give the run's thread a title found by the model. Return None if the thread has another title by now.
 
-        It is an operation of its own, with the model's usage. Undo passes it over, and takes it back with the first message.
+        The title is a separate operation, with the model's usage. Undo passes it over, and reverts it with the first message.
         """
         with self._begin_follow_up() as connection:
             loaded = thread_rows.load_thread(connection, run.thread_id)
@@ -396,13 +395,13 @@ class Runs:
             usage_rows.add_call(connection, loaded.thread.owner, change.now, model, usage)
             return change.apply_and_record(OperationKind.RENAME, lambda change: titles.give_title(change, title, detail))
 
-    # Handovers between the processes that serve one PostgreSQL: see workers.py.
+    # Handovers between the processes of a PostgreSQL database: see workers.py.
 
     @retry_contended
     def take_run(self, run_id: str) -> Run | None:
         """Let this process drive a run that waits for a worker, or whose worker died. Drafts become partial messages.
 
-        Return the run with that draft; None where another process was quicker, or a person wants it to stop.
+        Return the run with that draft, or None if another process was quicker or a person wants to stop it.
         """
         with self._store.database.begin_write() as connection:
             if (found := run_rows.select_run(connection, run_id)) is None:
@@ -422,9 +421,10 @@ class Runs:
 
     @retry_contended
     def give_back(self, run: Run, draft: Draft | None, candidates: Sequence[CandidateEnd] = ()) -> None:
-        """Let any worker drive a run of this process on from its draft; None: the last one on disk. Raises `ConflictError`.
+        """Let any worker continue a run of this process from its draft (None: the last stored draft). Raises
+        `ConflictError`.
 
-        `candidates` are those without an end on disk. One that is interrupted goes on as well, unless it is in a tool.
+        `candidates` have no stored end yet. Interrupted candidates continue too, unless they are in a tool.
         """
         with self._store.database.begin_write() as connection:
             self._require_active(connection, run)
@@ -441,19 +441,19 @@ class Runs:
 
     @retry_contended
     def change_job(self, run: Run, job: str) -> None:
-        """Change how another worker drives a run on, or the work that follows it."""
+        """Change how another worker continues a run, or does the work after it."""
         with self._store.database.begin_write() as connection:
-            # Locked: who takes the run writes it, too.
+            # Locked, because a worker that takes the run also writes the job.
             thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
             own = sa.and_(schema.run.c.id == run.id, schema.run.c.thread_id == run.thread_id)
             connection.execute(sa.update(schema.run).where(own).values(job=job))
 
     def is_driven(self, run: Run) -> bool:
-        """Return whether the process that drives a run, or has ended it, lives."""
+        """Return whether the process that drives a run, or has ended it, is alive."""
         with self._store.database.begin_read() as connection:
             return not self._is_free(connection, run)
 
-    # How runs end: written text is kept, and the thread is released.
+    # End runs: written text is kept, and the thread is released.
 
     @retry_contended
     def end_run(
@@ -469,45 +469,45 @@ class Runs:
     ) -> int:
         """Release the thread, and write the run's last messages in the same transaction. Ending twice does nothing.
 
-        `candidates` end with it. Return the thread's version. Raises `RunTakenError` where another process has taken it.
+        `candidates` end with it. Return the thread's version. Raises `RunTakenError` if another process has taken the run.
         """
         with self._store.database.begin_write() as connection:
             return self._close_run(connection, run, RunEnd(state, error, details, usage), last_messages, candidates)
 
     @retry_contended
     def end_candidate(self, run: Run, end: CandidateEnd) -> int:
-        """Write the end of one candidate; the others go on. Return the thread's version.
+        """Write a candidate's end, while the others continue. Return the thread's version.
 
-        Raises `ConflictError` for a run that has ended.
+        Raises `ConflictError` for an ended run.
         """
         with self._store.database.begin_write() as connection:
             return self._close_candidate(connection, run, self._require_active(connection, run), end)
 
     @retry_contended
     def dismiss_latest(self, thread_id: str) -> None:
-        """Hide the notice of the thread's newest run: the user has seen how it ended."""
+        """Hide the notice of the thread's newest run, because the user has seen how it ended."""
         if (latest := self.get_latest_run(thread_id)) is not None:
             with self._store.database.begin_write() as connection:
                 connection.execute(_dismiss.where(_run_table.c.id == latest.id, _run_table.c.thread_id == thread_id))
 
     @act_for(EVERYBODY)
     def interrupt_orphans(self, thread_id: str | None = None, *, only_own: bool = False) -> list[Run]:
-        """Mark the runs that nobody drives any more as interrupted, keeping their messages: after a start those of
-        the former process, later that of one thread whose end could not be written.
+        """Mark runs nobody drives any more as interrupted, keeping their messages.
 
-        Those of other processes that live are no orphans; with `only_own`, nor are those of processes that do not.
+        After a start these are the former process's runs, later a thread's run whose end could not be written. Runs of
+        other live processes are no orphans. With `only_own`, runs of dead processes are not included either.
         """
         query = sa.select(_run_table).where(_run_table.c.state == RunState.RUNNING, *self._is_orphan(only_own=only_own))
         query = query if thread_id is None else query.where(_run_table.c.thread_id == thread_id)
         with self._store.database.begin_read() as connection:
             orphans = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
-        # A transaction each: one that locks several threads waits for others while they wait for it.
+        # Each run has its own transaction. A transaction that locks several threads could deadlock with others.
         return [run for orphan in orphans if (run := self._interrupt_run(orphan)) is not None]
 
     def _load_or_create_thread(
         self, connection: sa.Connection, thread_id: str | None, caller: Caller, settings: Mapping[str, str] | None
     ) -> thread_rows.LoadedThread:
-        """Return the thread of a new run: one that is there and that the caller may change, else a new one."""
+        """Return the thread of a new run: an existing thread the caller may change, or a new thread."""
         if thread_id:
             loaded = thread_rows.load_thread(connection, thread_id)
             check_caller(connection, loaded, caller, while_running=False)
@@ -522,13 +522,14 @@ class Runs:
 
     @contextmanager
     def _begin(self, request_id: str) -> Iterator[sa.Connection]:
-        """Open the transaction in which a run begins: meanwhile the person who asks is not erased, and becomes no reader."""
+        """Open the transaction that begins a run. Meanwhile the asking person is neither erased nor made a reader."""
         with self._store.database.begin_write(name_request_lock(request_id)) as connection:
-            hold_acting_writer(connection)  # before a role of theirs is read
+            # Held before any role of theirs is read.
+            hold_acting_writer(connection)
             yield connection
 
     def _check_limits(self, connection: sa.Connection, owner: str, *, adds_run: bool = True) -> None:
-        """Refuse one more answer to the person who acts, in a conversation of an owner. Raises `LimitReachedError`."""
+        """Refuse another answer to the acting person, in an owner's conversation. Raises `LimitReachedError`."""
         person, now = self._store.database.name_owner(), self._store.now()
         self._store.meter.check_start(connection, person, owner, now, adds_run=adds_run)
 
@@ -541,18 +542,18 @@ class Runs:
 
     @contextmanager
     def _begin_follow_up(self) -> Iterator[sa.Connection]:
-        """Open a change after a run has ended: its person may be erased from then on. Raises `PersonErasedError`."""
+        """Open a change after a run has ended, when its person may be erased. Raises `PersonErasedError`."""
         with self._store.database.begin_write() as connection:
             hold_acting_person(connection)
             yield connection
 
     def _choose_worker(self, handover: Handover | None) -> dict[str, Any]:
-        """Return the worker of a new run, and how another one can drive it."""
+        """Return the worker of a new run, and the job by which another worker can drive it."""
         waits = handover is not None and handover.waits
         return {"worker": None if waits else self.worker_id, "job": handover.job if handover else None}
 
     def _keep_text(self, connection: sa.Connection, run: Run, candidate: Candidate, partial: Sequence[NewMessage]) -> None:
-        """Write the text so far of a candidate that goes on, as a partial message."""
+        """Store a continuing candidate's text so far as a partial message."""
         if partial:
             loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
             self._append_to_candidate(connection, run, loaded, candidate, partial)
@@ -587,7 +588,7 @@ class Runs:
         head_id = receipt.result if receipt else loaded.thread.head_id
         version = receipt.version if receipt else loaded.thread.version
         if run.candidates:
-            # With several processes, one that has no end yet was tried again at another one in this moment.
+            # With several processes, a candidate without an end has just been retried at another process.
             is_reopened = self.worker_id is not None and end.state is RunState.DONE
             candidate_rows.end_candidates(connection, run.id, RunState.INTERRUPTED if is_reopened else end.state)
             if switched := self._leave_unanswered_branch(connection, run):
@@ -598,7 +599,7 @@ class Runs:
     def _close_candidate(
         self, connection: sa.Connection, run: Run, loaded: thread_rows.LoadedThread, closing: CandidateEnd
     ) -> int:
-        """Write the last messages and the end of a candidate. Return the thread's version."""
+        """Write a candidate's last messages and its end. Return the thread's version."""
         candidate, version = closing.candidate, loaded.thread.version
         if closing.last_messages:
             version = self._append_to_candidate(connection, run, loaded, candidate, closing.last_messages)
@@ -613,20 +614,21 @@ class Runs:
         candidate: Candidate,
         messages: Sequence[NewMessage],
     ) -> int:
-        """Write messages on the branch of a candidate. Return the thread's version."""
+        """Write messages on a candidate's branch. Return the thread's version."""
         on_branch = thread_rows.load_on_branch(connection, loaded, candidate.branch_id)
         receipt = self._append_messages(connection, on_branch, run, messages)
         candidate_rows.write_head(connection, candidate.key, receipt.result)
         return receipt.version
 
     def _leave_unanswered_branch(self, connection: sa.Connection, run: Run) -> Receipt | None:
-        """Switch to the first candidate with an answer, where that of the current branch has none."""
+        """Switch to the first candidate with an answer, if the current branch has none."""
         loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         candidates = candidate_rows.select_candidates(connection, run.id)
         current = next((each for each in candidates if each.branch_id == loaded.thread.branch_id), None)
         if current is None or current.head_id is not None:
             return None
-        there = {branch.id for branch in thread_rows.select_branches(connection, run.thread_id)}  # a person may delete one
+        # A person may have deleted a branch.
+        there = {branch.id for branch in thread_rows.select_branches(connection, run.thread_id)}
         answered = next((each for each in candidates if each.head_id is not None and each.branch_id in there), None)
         if answered is None:
             return None
@@ -644,7 +646,7 @@ class Runs:
         return loaded
 
     def _check_attempt(self, connection: sa.Connection, run: Run) -> None:
-        """Raise `RunTakenError` for a run that another process has ended."""
+        """Raise `RunTakenError` for a run another process has ended."""
         found = None if self.worker_id is None else run_rows.select_run(connection, run.id)
         if found is not None and found.attempt != run.attempt:
             raise RunTakenError(run.thread_id, run.id)
@@ -659,7 +661,7 @@ class Runs:
         return Transaction(connection, loaded, thread_rows.from_time(self._store.now()), self._store.new_id, caller)
 
     def _is_orphan(self, *, only_own: bool = False) -> list[sa.ColumnElement[bool]]:
-        """Return the conditions of a running run that this process may end."""
+        """Return the conditions for running runs this process may end."""
         if self.worker_id is None:
             return []
         from .rows.worker_rows import is_orphan  # noqa: PLC0415  (for several processes)
@@ -692,5 +694,4 @@ class Runs:
 
 
 def make_draft_messages(draft: Draft) -> list[NewMessage]:
-    """Make the partial messages that a draft becomes."""
     return make_partial_messages(draft.text, Reasoning(draft.reasoning))

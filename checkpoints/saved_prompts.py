@@ -1,6 +1,6 @@
-"""The library of prompts: texts that a person saves, and inserts into messages. They belong to no conversation.
+"""The prompt library: texts saved by a person, for insertion into messages. They belong to no conversation.
 
-Variables (`{{name}}`) are a matter of the page, which asks for their values before it inserts a text.
+The page handles variables (`{{name}}`): it asks for their values before it inserts a text.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,13 @@ _prompt = schema.saved_prompt.c
 
 @dataclass(frozen=True, slots=True)
 class SavedPrompt:
-    """A text with a name."""
-
     id: str
     name: str
     text: str
 
 
 class SavedPrompts:
-    """The prompts of an owner, in the database of a store."""
+    """An owner's prompts in a store's database."""
 
     def __init__(self, store: Store, owner: str | None = None) -> None:
         self._store = store
@@ -41,20 +39,19 @@ class SavedPrompts:
         return self._store.database.name_owner(self._named_owner)
 
     def list_prompts(self) -> list[SavedPrompt]:
-        """List the prompts by their names."""
         query = sa.select(_prompt.id, _prompt.name, _prompt.text).where(_prompt.owner == self._owner)
         with self._store.database.begin_read() as connection:
             found = [SavedPrompt(*row) for row in connection.execute(query)]
         return sorted(found, key=lambda prompt: (prompt.name.casefold(), prompt.id))
 
     def get_prompt(self, prompt_id: str) -> SavedPrompt:
-        """Raises `PromptNotFoundError`."""
+        """Return a prompt. Raises `PromptNotFoundError`."""
         with self._store.database.begin_read() as connection:
             return self._select(connection, prompt_id)
 
     @retry_contended
     def save_prompt(self, prompt_id: str, name: str, text: str) -> None:
-        """Save a prompt under an id of the caller: a repeated call has no second effect. Raises `InvalidPromptError`."""
+        """Save a prompt under an id chosen by the caller, so a repeated call has no effect. Raises `InvalidPromptError`."""
         prompt = _check_prompt(prompt_id, name, text)
         values = {"name": prompt.name, "text": prompt.text, "updated_at": from_time(self._store.now())}
         mine = sa.and_(_prompt.id == prompt_id, _prompt.owner == self._owner)
@@ -66,7 +63,7 @@ class SavedPrompts:
 
     @retry_contended
     def delete_prompt(self, prompt_id: str) -> SavedPrompt:
-        """Delete a prompt, and return it: saving it again is the undo. Raises `PromptNotFoundError`."""
+        """Delete a prompt and return it. Saving it again undoes the deletion. Raises `PromptNotFoundError`."""
         with self._store.database.begin_write("saved_prompt") as connection:
             prompt = self._select(connection, prompt_id)
             connection.execute(sa.delete(schema.saved_prompt).where(_prompt.id == prompt_id))
@@ -81,7 +78,8 @@ class SavedPrompts:
 
     def _check_room(self, connection: sa.Connection, prompt_id: str) -> None:
         if connection.scalar(sa.select(_prompt.owner).where(_prompt.id == prompt_id)):
-            raise PromptNotFoundError(prompt_id)  # of another owner
+            # The id belongs to another owner.
+            raise PromptNotFoundError(prompt_id)
         count = sa.select(sa.func.count()).where(_prompt.owner == self._owner)
         if (connection.scalar(count) or 0) >= MAX_SAVED_PROMPTS:
             raise InvalidPromptError(
@@ -90,7 +88,7 @@ class SavedPrompts:
 
 
 def _check_prompt(prompt_id: str, name: str, text: str) -> SavedPrompt:
-    """Return a prompt that can be stored. Raises `InvalidPromptError`."""
+    """Return a prompt ready to be stored. Raises `InvalidPromptError`."""
     cleaned, clean_text = clean_name(name), serde.sanitize_text(text)
     if not cleaned or not clean_text.strip():
         raise InvalidPromptError(sentence("A prompt needs a name and a text."))

@@ -1,7 +1,7 @@
 """The store: every thread, with its reads and its changes.
 
-Each change is one transaction under SQLite's write lock. It checks the version that its caller saw, and records an
-operation. Either all of it is on disk when the method returns, or nothing is.
+Each change is a transaction under SQLite's write lock. It checks the version its caller saw, and records an operation.
+When the method returns, either all of it is on disk, or nothing is.
 """
 
 import hashlib
@@ -29,16 +29,17 @@ from .values.names import clean_name
 from .values.operation import USER, Caller, Operation, OperationKind, Receipt, name_request_lock
 from .values.operation_detail import OperationDetail
 
-_ALWAYS_ALLOW = ("time_travel", "allow")  # permitted in one conversation only
+# Permitted in a single conversation only.
+_ALWAYS_ALLOW = ("time_travel", "allow")
 
 
 def new_id() -> str:
-    """Return 80 random bits: never reused, and without a meaning to guess."""
+    """Return 80 random bits: never reused, and with no meaning to guess."""
     return secrets.token_hex(10)
 
 
 class Store(Reader):
-    """Threads in one database. Safe to call from several threads of the process."""
+    """Threads in a database. Safe to call from several threads of the process."""
 
     def __init__(
         self, database: Database, *, now: Callable[[], datetime] = lambda: datetime.now(UTC), new_id: NewId = new_id
@@ -62,7 +63,7 @@ class Store(Reader):
         thread_id: str | None = None,
         settings: Mapping[str, str] | None = None,
     ) -> thread_rows.NewThread:
-        """Return a thread that is still to be inserted; without an owner, one of the owner who acts."""
+        """Return a thread to be inserted. Without `owner`, it belongs to the acting owner."""
         return thread_rows.NewThread(
             id=thread_id or self.new_id(),
             branch_id=self.new_id(),
@@ -82,10 +83,10 @@ class Store(Reader):
         title: str = "",
         detail: OperationDetail | None = None,
     ) -> Receipt:
-        """Add messages after the head, or after another message of the thread (None: as the first ones).
+        """Add messages after the head, or after another message of the thread (None: at the root).
 
-        After another message, that is an edit: it removes the later messages, and undo brings them back. `title` names
-        a conversation that has none yet; `detail` describes the messages.
+        After another message, this is an edit: it removes the later messages, and undo brings them back. `title` names
+        an untitled conversation. `detail` describes the messages.
         """
         return self._run_change(
             thread_id,
@@ -107,9 +108,9 @@ class Store(Reader):
         new: Sequence[NewMessage] = (),
         caller: Caller = USER,
     ) -> Receipt:
-        """Save a checkpoint of the head; the result is its id. The cost does not depend on the length.
+        """Save a checkpoint of the head, at a cost independent of the length. The result is its id.
 
-        With `keep`, the state to save is the conversation's first `keep` messages and then `new`: the head moves there.
+        With `keep`, the saved state is the conversation's first `keep` messages followed by `new`, and the head moves there.
         """
         checkpoint = checkpoint_edits.NewCheckpoint(name or "", description, tokens, extra or {})
         state = None if keep is None else checkpoint_edits.NewState(keep, new)
@@ -140,7 +141,7 @@ class Store(Reader):
         tokens: int | None = None,
         caller: Caller = USER,
     ) -> Receipt:
-        """Save a checkpoint of an earlier message of the current path; the result is its id. No head moves."""
+        """Save a checkpoint of an earlier message of the current path. The result is its id. No head moves."""
         checkpoint = checkpoint_edits.NewCheckpoint(name, description, tokens, {})
         return self._run_change(
             thread_id,
@@ -153,7 +154,7 @@ class Store(Reader):
     def restore_message(
         self, thread_id: str, message_id: str | None, *, keep_future: bool = False, caller: Caller = USER
     ) -> Receipt:
-        """Move the head back to a message of the current path (None: to before the first), as `restore` does."""
+        """Move the head back to a message of the current path (None: before the first), like `restore`."""
         return self._run_change(
             thread_id,
             OperationKind.RESTORE,
@@ -162,11 +163,10 @@ class Store(Reader):
         )
 
     def keep_removed_messages(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
-        """Keep the messages that the last restore removed in a branch; the result is its id. No head moves."""
+        """Keep the messages removed by the last restore in a branch. The result is its id. No head moves."""
         return self._run_change(thread_id, OperationKind.FORK, caller, checkpoint_edits.keep_removed_messages)
 
     def switch(self, thread_id: str, branch_id: str, *, caller: Caller = USER) -> Receipt:
-        """Make another branch the current one."""
         return self._run_change(
             thread_id, OperationKind.SWITCH, caller, lambda change: branches.switch_branch(change, branch_id)
         )
@@ -186,9 +186,9 @@ class Store(Reader):
         checkpoint_id: str | None = None,
         caller: Caller = USER,
     ) -> Receipt:
-        """Add a branch whose last message is this one (None: empty) and make it the current one; the result is its id.
+        """Add a branch that ends at this message (None: empty) and make it current. The result is its id.
 
-        With a checkpoint at that message, a graph stands there as it did when the checkpoint was saved.
+        With a checkpoint at that message, the graph gets the state it had when the checkpoint was saved.
         """
         return self._run_change(
             thread_id,
@@ -208,11 +208,11 @@ class Store(Reader):
         checkpoint_id: str | None = None,
         caller: Caller = USER,
     ) -> Receipt:
-        """Make a conversation of the path to a message, with its checkpoints; the result is its id.
+        """Make a new conversation from the path to a message, with its checkpoints. The result is its id.
 
-        The two are independent. Undo in the new one takes it out of the list. It keeps the settings, except the permission
-        to move through time without asking. Without the states of its graph, the built-in agent can answer in it.
-        `checkpoint_id` is as in `fork`.
+        Both are independent. Undo in the new conversation removes it from the list. It keeps the settings, except the
+        permission for time travel without asking. Without the states of its graph, the built-in agent can answer in
+        it. `checkpoint_id` is as in `fork`.
         """
         identifier = _derive_thread_id(thread_id, caller.request_id) if caller.request_id else self.new_id()
         with self.database.begin_write(identifier if caller.request_id else "") as connection:
@@ -230,7 +230,7 @@ class Store(Reader):
             return change.apply_and_record(OperationKind.FORK, partial(copy_path, source=source, path=path))
 
     def _choose_owner(self, source: Thread) -> str:
-        """Return the owner of a copy: who acts, be it a member of the original."""
+        """Return a copy's owner: the acting person, even if only a member of the original."""
         is_person = self.database.separates_owners and get_acting_owner()
         return self.database.name_owner() if is_person else source.owner
 
@@ -244,22 +244,22 @@ class Store(Reader):
         )
 
     def delete_branch(self, thread_id: str, branch_id: str, *, caller: Caller = USER) -> Receipt:
-        """Take a branch out of the list. Raises `CurrentBranchError` for the current one."""
+        """Remove a branch from the list. Raises `CurrentBranchError` for the current branch."""
         return self._run_change(
             thread_id, OperationKind.DELETE, caller, lambda change: branches.delete_branch(change, branch_id)
         )
 
     def prune_branches(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
-        """Delete every branch but the current one."""
+        """Delete every branch but the current branch."""
         return self._run_change(thread_id, OperationKind.DELETE, caller, branches.prune_branches)
 
     def replace(
         self, thread_id: str, message_id: str, new: NewMessage, *, drop: Collection[str] = (), caller: Caller = USER
     ) -> Receipt:
-        """Replace a message of the path and keep the messages after it; the result is the new one's id.
+        """Replace a message of the path and keep the messages after it. The result is the new message's id.
 
-        The messages in `drop` are removed, and with a tool call its results. Checkpoints of the old path stay in the list,
-        and restore that path.
+        The messages in `drop` are removed, and with a tool call its results. Checkpoints of the old path stay in the
+        list, and restore that path.
         """
         body: ChangeBody = lambda change: branches.replace_message(change, message_id, new, drop)  # noqa: E731
         return self._run_change(thread_id, OperationKind.REPLACE, caller, self._check_room(body), sent=new)
@@ -283,7 +283,7 @@ class Store(Reader):
         pinned: bool | None = None,
         caller: Caller = USER,
     ) -> Receipt:
-        """Rename, describe, pin or unpin a checkpoint; None, and an empty name, change nothing."""
+        """Rename, describe, pin or unpin a checkpoint. None and an empty name change nothing."""
         kind = OperationKind.RENAME if pinned is None else OperationKind.PIN
         return self._run_change(
             thread_id,
@@ -294,7 +294,7 @@ class Store(Reader):
         )
 
     def clear_checkpoints(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
-        """Delete all checkpoints that the current branch shows; the conversation stays."""
+        """Delete all checkpoints visible on the current branch. The conversation stays."""
         return self._run_change(
             thread_id, OperationKind.CLEAR, caller, checkpoint_edits.hide_checkpoints, while_running=True
         )
@@ -313,19 +313,19 @@ class Store(Reader):
         )
 
     def pin_thread(self, thread_id: str, *, pinned: bool, caller: Caller = USER) -> Receipt:
-        """Put a conversation before all others of the list, or back among them."""
+        """Pin a conversation at the top of the list, or unpin it."""
         body: ChangeBody = lambda change: thread_edits.pin_thread(change, pinned=pinned)  # noqa: E731
         return self._run_change(thread_id, OperationKind.PIN, caller, body, while_running=True)
 
     def archive_thread(self, thread_id: str, *, archived: bool, caller: Caller = USER) -> Receipt:
-        """Take a conversation out of the list, or put it back. The search finds it in any case."""
+        """Archive a conversation, which removes it from the list but not from the search, or put it back."""
         body: ChangeBody = lambda change: thread_edits.archive_thread(change, archived=archived)  # noqa: E731
         return self._run_change(thread_id, OperationKind.ARCHIVE, caller, body, while_running=True)
 
     def tag_thread(
         self, thread_id: str, *, add: Sequence[str] = (), remove: Sequence[str] = (), caller: Caller = USER
     ) -> Receipt:
-        """Give a conversation tags by their names, and take others away.
+        """Add and remove tags of a conversation, by name.
 
         Raises `InvalidTagError` beyond the limits, and if nothing changes.
         """
@@ -335,9 +335,9 @@ class Store(Reader):
     def change_settings(
         self, thread_id: str, values: Mapping[str, str], *, expected: Mapping[str, str] | None = None, caller: Caller = USER
     ) -> Receipt:
-        """Set settings of this conversation. Of those in an imported file, only an offered graph is applied.
+        """Change this conversation's settings. Of an imported file's settings, only an offered graph is applied.
 
-        `expected` holds the values that the caller saw. Raises `ConflictError` if one of them has changed since.
+        `expected` holds the values the caller saw. Raises `ConflictError` if any of them has changed since.
         """
         return self._run_change(
             thread_id,
@@ -348,11 +348,11 @@ class Store(Reader):
         )
 
     def delete_thread(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
-        """Take a conversation out of the list. Nothing of it is erased: undo brings it back."""
+        """Remove a conversation from the list. Nothing is erased, and undo brings it back."""
         return self._run_change(thread_id, OperationKind.DELETE, caller, thread_edits.hide_thread)
 
     def undo(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
-        """Undo the newest operation that is not undone, with its group, exactly. That is an operation as well."""
+        """Undo the newest operation still in effect, with its group, exactly. The undo is itself an operation."""
         return self._run_change(thread_id, OperationKind.UNDO, caller, undo.apply_undo, include_deleted=True)
 
     def redo(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
@@ -360,7 +360,7 @@ class Store(Reader):
         return self._run_change(thread_id, OperationKind.REDO, caller, undo.apply_redo, include_deleted=True)
 
     def revert_last(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
-        """Undo the newest change, or redo where that is an undo itself: the undo of an import hides the thread."""
+        """Undo the newest change, or redo if it is an undo itself, such as an undone import that hides the thread."""
         with self.database.begin_read() as connection:
             is_undo = undo.is_newest_undo(connection, thread_id)
         return (self.redo if is_undo else self.undo)(thread_id, caller=caller)
@@ -375,9 +375,9 @@ class Store(Reader):
         settings: Mapping[str, str] | None = None,
         caller: Caller = USER,
     ) -> Receipt:
-        """Make a conversation, filled by `fill` (see transfer). Undo takes it out of the list.
+        """Make a conversation, filled by `fill` (see transfer). Undo removes it from the list.
 
-        `source_hash` is the document's: while a conversation imported from it is in the list, nothing is made.
+        `source_hash` is the document's hash. While a conversation imported from it is listed, nothing is made.
         """
 
         def fill_thread(transaction: Transaction) -> str:
@@ -397,11 +397,11 @@ class Store(Reader):
             return change.apply_and_record(OperationKind.IMPORT, fill_thread)
 
     def import_into(self, thread_id: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
-        """Replace a conversation's messages by those that `fill` writes. Undo brings the old ones back."""
+        """Replace a conversation's messages by those written by `fill`. Undo brings the old messages back."""
         return self._run_change(thread_id, OperationKind.IMPORT, caller, self._check_room(fill))
 
     def _check_room(self, fill: ChangeBody) -> ChangeBody:
-        """Return a change that is refused where the conversation's owner has no room left."""
+        """Make a change refuse if the conversation's owner has no room left."""
 
         def fill_room(transaction: Transaction) -> str | None:
             owner = transaction.thread.owner
@@ -413,9 +413,9 @@ class Store(Reader):
     @retry_contended
     @act_for(EVERYBODY)
     def index_portion(self) -> bool:
-        """Index some of the messages that the search does not know yet; return whether there were any.
+        """Index some messages not yet known to the search. Return whether there were any.
 
-        Large imports and forks have such messages, and an index that is made again.
+        Large imports, large forks and a rebuilt index leave such messages.
         """
         with self.database.begin_write("search") as connection:
             return search_index.index_portion(connection)
@@ -434,7 +434,8 @@ class Store(Reader):
     ) -> Receipt:
         """Run a change, once for each request. `sent` is the message whose id is the result."""
         with self.database.begin_write(name_request_lock(caller.request_id)) as connection:
-            hold_acting_person(connection)  # before a row is locked: an erasure replaces their name at what is written
+            # Held before a row is locked, because an erasure replaces their name on what is written.
+            hold_acting_person(connection)
             if done := find_repeated(connection, thread_id, caller, kind, sent):
                 return Receipt(done, repeated=True)
             loaded = thread_rows.load_thread(connection, thread_id, include_deleted=include_deleted)
@@ -445,7 +446,7 @@ class Store(Reader):
 
 
 def _find_fork(connection: sa.Connection, thread_id: str) -> Operation | None:
-    """Return the operation that made a conversation as a copy; None for one that is not there, or is another owner's."""
+    """Return the operation that made a conversation as a copy, or None if it is missing or another owner's."""
     if not sees_thread(connection, thread_id):
         return None
     found = operation_rows.select_operations(connection, thread_id, schema.operation.c.kind == OperationKind.FORK)
@@ -453,5 +454,5 @@ def _find_fork(connection: sa.Connection, thread_id: str) -> Operation | None:
 
 
 def _derive_thread_id(thread_id: str, request: str) -> str:
-    """Return the id of a copied conversation: the same request means the same one."""
+    """Return a copied conversation's id, always the same for the same request."""
     return hashlib.sha256(f"{thread_id}:{request}".encode()).hexdigest()[:20]

@@ -1,7 +1,7 @@
-"""The tags of an owner: the list of them, and their names. `Store.tag_thread` gives them to conversations.
+"""An owner's tags and their names. `Store.tag_thread` gives tags to conversations.
 
-A name belongs to no conversation. To rename a tag, or to remove it everywhere, changes one row: no conversation gets a new
-version or another place in the list. The opposite call is the undo.
+A name belongs to no conversation. Renaming a tag, or removing it everywhere, changes a single row, and gives no
+conversation a new version or another place in the list. The opposite call is the undo.
 """
 
 from .rows import tag_rows
@@ -13,7 +13,7 @@ from .values.tag import Tag, clean_tag
 
 
 class Tags:
-    """The tags of an owner, in the database of a store."""
+    """An owner's tags in a store's database."""
 
     def __init__(self, store: Store, owner: str | None = None) -> None:
         self._store = store
@@ -24,12 +24,12 @@ class Tags:
         return self._store.database.name_owner(self._named_owner)
 
     def list_tags(self) -> list[Tag]:
-        """List the tags that conversations have, by name."""
+        """List the tags in use, by name."""
         with self._store.database.begin_read() as connection:
             return tag_rows.select_tags(connection, self._owner)
 
     def count_tags(self) -> list[Tag]:
-        """List the same and the removed ones, with the numbers of their conversations."""
+        """List the tags in use, including removed tags, with the numbers of their conversations."""
         with self._store.database.begin_read() as connection:
             return tag_rows.count_tags(connection, self._owner)
 

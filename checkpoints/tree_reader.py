@@ -1,4 +1,4 @@
-"""The tree of a conversation as the page draws it: the forks between its branches and checkpoints, without messages."""
+"""The tree of a conversation as drawn by the page: the forks between branches and checkpoints, without messages."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -17,12 +17,13 @@ from .values.history import Place
 from .values.model import Branch, Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
 from .values.operation import Move, OperationKind
 
-MAX_TREE_ALTERNATIVES = 50  # of a tree, the newest
+# The newest alternatives of a tree.
+MAX_TREE_ALTERNATIVES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """The place that a segment of the tree forks from: in another segment, after so many messages, at a message."""
+    """The place where a segment forks: in another segment, after `length` messages, at a message."""
 
     segment: int
     length: int
@@ -31,7 +32,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class BranchRank:
-    """The place of a branch among others: in a group, by a number."""
+    """A branch's place among others: its group, and its number in the group."""
 
     group: Hashable
     number: int
@@ -39,14 +40,19 @@ class BranchRank:
 
 @dataclass(frozen=True, slots=True)
 class ConversationTree:
-    """The outline of a conversation's tree. Its size depends on the shown places, not on the number of messages."""
+    """The outline of a conversation's tree. Its size depends on the shown places, not on the number of messages.
 
-    heads: Mapping[str, Node | None]  # by branch; None: it is empty
-    forks: Mapping[int, Fork | None]  # by segment; None: it begins the conversation
-    elsewhere: Sequence[Checkpoint]  # that the current branch does not show
-    moves: Sequence[Move]  # moves and summaries, also of paths that a shown summary replaced
+    `heads` is keyed by branch, with None for an empty branch. `forks` is keyed by segment, with None at the root.
+    `elsewhere` are checkpoints hidden on the current branch. `moves` includes summaries, and moves on paths replaced by a
+    shown summary. `alternatives` are the newest ends abandoned by an edit, another answer or a choice, on no shown branch.
+    """
+
+    heads: Mapping[str, Node | None]
+    forks: Mapping[int, Fork | None]
+    elsewhere: Sequence[Checkpoint]
+    moves: Sequence[Move]
     left_behind: LeftBehind | None
-    alternatives: Sequence[Node]  # the newest ends that an edit, another answer or a choice left, on no shown branch
+    alternatives: Sequence[Node]
 
 
 def read_tree(
@@ -60,7 +66,7 @@ def read_tree(
 ) -> ConversationTree:
     """Read the tree around these branches and checkpoints, and around at most `count` checkpoints of other branches.
 
-    With `words`, only checkpoints whose names or descriptions contain them are added, of whichever branch.
+    With `words`, only checkpoints with matching names or descriptions are added, from any branch.
     """
     database = reader.database
     with database.begin_read() as connection:
@@ -96,7 +102,7 @@ def _build_fork(parent: int | None, depth: int, message_id: str) -> Fork | None:
 
 
 def read_removed_part(reader: Reader, thread_id: str, count: int) -> RemovedPart | None:
-    """Return the first messages that the last restore removed, until a message follows it or it is undone."""
+    """Return the first messages removed by the last restore, until a message follows it or it is undone."""
     with reader.database.begin_read() as connection:
         thread, path = thread_rows.load_current_path(connection, thread_id)
         end = tree_rows.select_removed_end(connection, thread, path)
@@ -107,7 +113,7 @@ def read_removed_part(reader: Reader, thread_id: str, count: int) -> RemovedPart
 
 
 def read_marks(reader: Reader, messages: Sequence[Message]) -> list[CheckpointMark]:
-    """Return the checkpoints at these messages, which follow one another on the current path, in one statement."""
+    """Return the checkpoints at these consecutive messages of the current path, in a single statement."""
     if not messages:
         return []
     with reader.database.begin_read() as connection:
@@ -123,10 +129,10 @@ def find_branches_after(
     *,
     most: int = 20,
 ) -> dict[Hashable, list[tuple[Branch, Message]]]:
-    """Return the branches that continue one of these messages (None: the beginning) with a message that has a rank.
+    """Return the branches that continue a message of `after` (None: the beginning) with a ranked message.
 
-    They come by the groups of these ranks, in the order of the numbers, each with its last message: of a group the first
-    `most`. The last messages of the others are not read. Call it once for a whole view: each call reads all branches.
+    They are grouped and ordered by rank, each with its last message, at most `most` in a group. Other last messages
+    are not read. Call it once for a whole view, because each call reads all branches.
     """
     with reader.database.begin_read() as connection:
         forks = thread_rows.select_segment_parents(connection, thread_id)
@@ -150,7 +156,7 @@ def find_branches_after(
 def _group_branches(
     beyond: Mapping[Place, Sequence[int]], ranks: Mapping[Place, BranchRank], most: int
 ) -> dict[Hashable, list[int]]:
-    """Return the branches beyond these places by the groups of their ranks, as indexes: of each the first `most`."""
+    """Group the branches beyond these places by rank, as indexes, at most `most` in a group."""
     groups: dict[Hashable, list[int]] = defaultdict(list)
     for _, n, place in sorted((ranks[place].number, n, place) for place, numbers in beyond.items() for n in numbers):
         groups[ranks[place].group].append(n)
@@ -158,7 +164,7 @@ def _group_branches(
 
 
 def count_stored_chars(reader: Reader, thread_id: str) -> int:
-    """Return the number of characters of all messages of a thread, as JSON. They are not loaded."""
+    """Return the total characters of a thread's messages as JSON, without loading them."""
     segments = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
     query = sa.select(sa.func.sum(sa.func.length(schema.message.c.body))).where(schema.message.c.segment.in_(segments))
     with reader.database.begin_read() as connection:
@@ -168,12 +174,13 @@ def count_stored_chars(reader: Reader, thread_id: str) -> int:
 def read_fork(reader: Reader, thread_id: str, segment: int) -> tuple[int | None, int]:
     """Return the segment that a segment forks from (None: the beginning), and the number of messages before the fork."""
     with reader.database.begin_read() as connection:
-        parent, depth = thread_rows.select_segment_parents(connection, thread_id)[segment]  # which a view has read
+        # A view has already read these.
+        parent, depth = thread_rows.select_segment_parents(connection, thread_id)[segment]
         return parent, depth + 1
 
 
 def find_message_id(reader: Reader, thread_id: str, depth: int, message_hash: str) -> str:
-    """Return the id of the thread's message with this depth and hash, in whichever copy of the conversation.
+    """Return the id of the message with this depth and hash, in any copy of the conversation.
 
     Raises `MessageNotFoundError`.
     """

@@ -10,16 +10,15 @@ from ..values.model import Node, Thread
 
 
 def check_room_after(connection: sa.Connection, thread: Thread, node: Node | None) -> None:
-    """Raise `TooManyAlternativesError` if the current branch cannot get another message after this node (None: at the
-    root).
+    """Raise `TooManyAlternativesError` if the current branch cannot get another message after this node (None: at the root).
 
     The branch's present message there does not count, since it leaves the branch.
     """
     forks = thread_rows.select_segment_parents(connection, thread.id)
     place = node.place if node else None
     begun = sum(place == (None if parent is None else (parent, depth)) for parent, depth in forks.values())
-    # Another message may continue the segment.
     if begun + 1 < MAX_ALTERNATIVES:
+        # Another message may continue the segment.
         return
     branches = thread_rows.select_branch_heads(connection, thread.id)
     heads = [head for branch, head in branches if head and branch.id != thread.branch_id]

@@ -62,8 +62,8 @@ def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str
         if thread_id is not None and operation_rows.find_request(connection, thread_id, run_id) is not None:
             raise RequestReusedError(thread_id)
         return None
-    # The request belongs to another caller, and this caller may not see it.
     if thread_id not in (None, begun.thread_id):
+        # The request belongs to another caller, and this caller may not see it.
         raise ConflictError(begun.thread_id, 0, 0)
     check_repeated_request(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
     return begun

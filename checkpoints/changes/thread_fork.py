@@ -89,8 +89,7 @@ class StateFork:
             self._roots.add(state.checkpoint_id)
 
     def _is_below(self, state: StoredState, chosen: Collection[int]) -> bool:
-        """Return whether a subgraph's state was reached from a copied state, or by a run that ended with a chosen
-        state."""
+        """Return whether a subgraph's state was reached from a copied state, or by a run that ended with a chosen state."""
         if state.body["metadata"].get("parents", {}).get("") in self._roots:
             return True
         return state.body["begun_at"] is not None and state_rows.find_run(self.transaction.connection, state)[1] in chosen
@@ -122,7 +121,7 @@ def copy_path(
     copied = {each: states.find_copy(number) for each, number in saved.items()}
     new_ids = _copy_checkpoints(transaction, source, path, nodes, copied)
     transaction.stand_at(nodes[-1] if nodes else None, states.find_copy(head_state))
-    # A member does not see them.
+    # A member does not see the source's tags.
     if source.tags:
         transaction.update_row("thread", transaction.thread.id, tags=list(source.tags))
     begun = {HEAD: (head_state, checkpoint_id)} if is_standing else {}

@@ -86,9 +86,8 @@ def find_graph_messages(
 ) -> Collection[int]:
     """Return the places of human messages written by nodes and not by a person, in a run with this beginning.
 
-    A person's message that a node changed, moved or repeated keeps its author: `nodes` maps LangGraph's ids to the
-    state's messages. So does the text of an answer to a question. If the answers are unknown, all messages count as
-    the person's.
+    A person's message that a node changed, moved or repeated keeps its author: `nodes` maps LangGraph's ids to the state's
+    messages. So does the text of an answer to a question. If the answers are unknown, all messages count as the person's.
     """
     key = beginning.state
     written = write_rows.select_writes(connection, key.thread_id, key.namespace, [key.checkpoint_id])

@@ -74,8 +74,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         return cls(Store(Database.open_url(str(place)) if is_address else Database.open_file(Path(place))), **options)
 
     def attach(self, graph: G) -> G:
-        """Return a copy of a compiled LangGraph graph that keeps its states here, with whole values of its
-        DeltaChannels."""
+        """Return a copy of a compiled LangGraph graph that keeps its states here, with whole values of its DeltaChannels."""
         from .whole_channels import make_channels_whole  # noqa: PLC0415  (langgraph itself, which few programs need here)
 
         attached = make_channels_whole(graph)
@@ -217,8 +216,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         state_removal.delete_thread(self.store, thread_id)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Unlist the states of runs. A conversation at such a state goes back to an earlier state. Undo brings it
-        back."""
+        """Unlist the states of runs. A conversation at such a state goes back to an earlier state. Undo brings it back."""
         state_removal.remove_runs(self.store, run_ids)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
@@ -231,8 +229,7 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
         """Write all states of a conversation to another conversation."""
         state_removal.copy_states(self, self.store.database, source_thread_id, target_thread_id)
 
-    # LangGraph's asynchronous interface runs the same methods in other threads, so the database never blocks the event
-    # loop.
+    # LangGraph's asynchronous interface runs the same methods in other threads, so the database never blocks the event loop.
 
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions

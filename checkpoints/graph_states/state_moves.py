@@ -26,8 +26,8 @@ def move_to_state(
         if goes_on and path is not None:
             replaced = _count_replaced(_load_current_path(change, paths), path)
             change.detail = OperationDetail(messages=replaced, subject=None if replaced else "draft")
-    # A LangGraph program begins anew with a deleted id.
     if change.thread.deleted:
+        # A LangGraph program begins anew with a deleted id.
         change.update_row("thread", change.thread.id, deleted_at=None)
     if change.thread.title == UNTITLED and (title := _find_title(path)):
         change.update_row("thread", change.thread.id, title=title)

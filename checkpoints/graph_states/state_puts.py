@@ -1,5 +1,4 @@
-"""Write a state in a single transaction: new channel values, its place among the states, and the conversation's
-position."""
+"""Write a state in a single transaction: new channel values, its place among the states, and the conversation's position."""
 
 import threading
 from collections import OrderedDict

@@ -63,8 +63,7 @@ def select_state_below(
 class StandingHistory:
     """The graph's own states in order, up to the current state, without states left by an undo or a restore.
 
-    A program that continues from a chosen state leaves nothing: as with LangGraph's own savers, all earlier states
-    count.
+    A program that continues from a chosen state leaves nothing: as with LangGraph's own savers, all earlier states count.
     """
 
     def __init__(self, connection: sa.Connection, standing: StoredState | None) -> None:
@@ -84,8 +83,7 @@ class StandingHistory:
         """Return whether a state counts. For a subgraph's state, its graph and the end of the run that resumed it must
         count.
 
-        Several runs may have resumed a subgraph, each with another answer. `is_trusted` means this state's answer
-        counts.
+        Several runs may have resumed a subgraph, each with another answer. `is_trusted` means this state's answer counts.
         """
         return self._has_subgraph(state, is_trusted=is_trusted) if state.namespace else self._has(state.number)
 
@@ -94,8 +92,8 @@ class StandingHistory:
         if root_id is None:
             return self._standing is not None
         begun = state_rows.select_state(self._connection, state.thread_id, "", root_id)
-        # With durability "exit", a graph writes a state only at its end.
         if begun is None:
+            # With durability "exit", a graph writes a state only at its end.
             begun_at = state.body["begun_at"]
             begun = state_rows.select_state(self._connection, state.thread_id, "", begun_at) if begun_at else None
         elif is_trusted or not state.body["resumed"]:

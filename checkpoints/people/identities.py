@@ -107,9 +107,8 @@ class Identities:
         own = sa.and_(_identity.person.is_(None), sa.func.substr(_identity.id, 1, CODE_CHARS) == code)
         with self._store.database.begin_write("person") as connection:
             is_readmitted = bool(connection.execute(sa.delete(schema.identity).where(own)).rowcount)
-            # The entry omits the code: nothing may name an erased person.
             if is_readmitted:
-                # Older versions read the role.
+                # The entry omits the code: nothing may name an erased person. Older versions read the role.
                 detail, now = {"readmits": True, "role": Role.MEMBER}, self._store.now()
                 audit_rows.insert_entry(connection, now, AuditKind.INVITATION, detail, person=THE_COMMAND_LINE)
         return is_readmitted

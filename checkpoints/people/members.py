@@ -1,7 +1,6 @@
 """People admitted to a conversation by its owner: editors, who work in it, and readers, who follow it.
 
-The check of each statement asks for their role (see storage.ownership). Only the owner admits people. A member may
-leave.
+The check of each statement asks for their role (see storage.ownership). Only the owner admits people. A member may leave.
 """
 
 import sqlalchemy as sa

@@ -49,8 +49,7 @@ class StoredSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """The limits of sessions in total seconds, idle seconds and number. Beyond `per_person`, the least used session
-    ends."""
+    """The limits of sessions in total seconds, idle seconds and number. Beyond `per_person`, the least used session ends."""
 
     max_seconds: float
     max_idle_seconds: float
@@ -70,8 +69,7 @@ class StoredSessions:
     @act_for(EVERYBODY)
     @retry_contended
     def begin(self, session: StoredSession, credential: str | None = None) -> list[StoredSession]:
-        """Store a session, and return the sessions ended for it. A given `credential` must be the person's password
-        hash.
+        """Store a session, and return the sessions ended for it. A given `credential` must be the person's password hash.
 
         Raises `AccountChangedError`.
         """

@@ -49,8 +49,7 @@ _taken_names_query = sa.select(_checkpoint_columns.name).where(
     _checkpoint_columns.thread_id == sa.bindparam("thread_id"),
     _checkpoint_columns.name.in_(sa.bindparam("names", expanding=True)),
 )
-# A statement names at most this many segments. Then the searched characters of a description, and the parts of a
-# portion.
+# A statement names at most this many segments. Then the searched characters of a description, and the parts of a portion.
 _MAX_NAMED_SEGMENTS = 200
 _SHOWN_COLUMNS = (
     *(_checkpoint_columns.id, _checkpoint_columns.position, _checkpoint_columns.branch_id, _checkpoint_columns.message_id),
@@ -109,11 +108,10 @@ def select_checkpoint_portion(
     database: Database,
     also: str | None = None,
 ) -> CheckpointPortion:
-    """Return the newest visible checkpoints. Without `words`, add the pinned, those at the head, and the checkpoint
-    `also`.
+    """Return the newest visible checkpoints. Without `words`, add the pinned, those at the head, and the checkpoint `also`.
 
-    `words` must occur in the name or in the first MAX_SEARCHED_CHARS of the description. Of rejected rows only the
-    columns needed for this decision are read.
+    `words` must occur in the name or in the first MAX_SEARCHED_CHARS of the description. Of rejected rows only the columns
+    needed for this decision are read.
     """
     columns = _SEARCHED_COLUMNS if words else _SHOWN_COLUMNS
     own = sa.select(*columns).where(_checkpoint_columns.deleted_at.is_(None), _checkpoint_columns.thread_id == thread.id)

@@ -44,8 +44,7 @@ def select_operations(
 ) -> Sequence[Operation]:
     """Return the thread's operations, newest first.
 
-    Abridged operations omit their changes: a list does not show them, and an operation may have changed ten thousand
-    rows.
+    Abridged operations omit their changes: a list does not show them, and an operation may have changed ten thousand rows.
     """
     query, values = _make_query(abridged=abridged, limited=limit is not None), {"of_thread": thread_id}
     query = query.where(*conditions) if conditions else query

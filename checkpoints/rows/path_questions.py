@@ -62,8 +62,8 @@ def count_answers(connection: sa.Connection, path: Path, agent: str, *, before: 
 def measure_messages(connection: sa.Connection, path: Path, agent: str, *, first: int, before: int) -> PathSize:
     """Measure an agent's messages on a path between two depths, without reading them."""
     size = sa.func.octet_length(_message.body)
-    # Older SQLite versions lack octet_length.
     if connection.dialect.name == "sqlite":
+        # Older SQLite versions lack octet_length.
         size = sa.func.length(sa.cast(_message.body, sa.LargeBinary))
     query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(size), 0)).where(_message.agent == agent)
     parts = _iterate(connection, path, before, first)

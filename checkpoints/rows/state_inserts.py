@@ -1,5 +1,4 @@
-"""Insert new states of graphs, singly or in batches. An import or a copy has thousands, and nobody else writes
-meanwhile."""
+"""Insert new states of graphs, singly or in batches. An import or a copy has thousands, and nobody else writes meanwhile."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -92,8 +91,8 @@ def _insert_with_shape(connection: sa.Connection, row: Json, shape: str) -> int:
     """Insert a row, and its shape if it is new. Most states need a single statement."""
     hash_ = hash_text(shape)
     number = connection.scalar(_insert_state, {**row, "shape_hash": hash_})
-    # Another transaction may insert the same shape meanwhile.
     if number is None:
+        # Another transaction may insert the same shape meanwhile.
         insert = load_insert(connection.dialect.name)(schema.state_shape).values(hash=hash_, body=shape)
         connection.execute(insert.on_conflict_do_nothing(index_elements=["hash"]))
         number = connection.execute(_insert_state, {**row, "shape_hash": hash_}).scalar_one()

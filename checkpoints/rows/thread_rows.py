@@ -132,8 +132,7 @@ def load_on_branch(connection: sa.Connection, loaded: LoadedThread, branch_id: s
 
 def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
     if connection.get_execution_options().get("holding"):
-        # Lock in a separate statement: a joined SELECT that waits for the lock would see the branch from before the
-        # wait.
+        # Lock in a separate statement: a joined SELECT that waits for the lock would see the branch from before the wait.
         connection.execute(_lock_thread, {"thread_id": thread_id})
         # The owner may have removed the person meanwhile.
         forget_member_role(connection, thread_id)

@@ -49,8 +49,7 @@ def select_elsewhere(
     words: str,
     database: Database,
 ) -> list[Checkpoint]:
-    """Return the newest checkpoints visible on one of these branches, but not on the current branch, whose path is
-    `path`.
+    """Return the newest checkpoints visible on one of these branches, but not on the current branch, whose path is `path`.
 
     Without words, only the newest rows of the thread are read, since most of them may be on the current branch.
     """

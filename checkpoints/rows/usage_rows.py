@@ -97,8 +97,8 @@ def measure_storage(connection: sa.Connection, owner: str | None = None) -> dict
     joined = joined.join(schema.message, _message.segment == _segment.id)
     is_wanted = sa.true() if owner is None else _thread.owner == owner
     size = sa.func.octet_length(_message.body)
-    # Older SQLite versions lack octet_length.
     if connection.dialect.name == "sqlite":
+        # Older SQLite versions lack octet_length.
         size = sa.func.length(sa.cast(_message.body, sa.LargeBinary))
     sizes = sa.select(_thread.owner, sa.func.sum(size)).select_from(joined).where(is_wanted).group_by(_thread.owner)
     found = {name: int(bytes_) for name, bytes_ in connection.execute(sizes)}

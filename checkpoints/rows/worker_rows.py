@@ -83,8 +83,8 @@ def insert_worker(connection: sa.Connection, name: str) -> int:
 
 def beat(connection: sa.Connection, worker_id: int) -> Sequence[DrivenRun]:
     """Record a worker's heartbeat. Return its own running runs, and those without a live worker."""
-    # The worker was frozen for an hour, and its row deleted.
     if not connection.execute(_beat, {"beating": worker_id}).rowcount:
+        # The worker was frozen for an hour, and its row deleted.
         connection.execute(_insert_worker.values(id=worker_id), {"name": ""})
     return [DrivenRun(*row) for row in connection.execute(_runs_query, {"beating": worker_id})]
 

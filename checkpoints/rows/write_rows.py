@@ -163,8 +163,8 @@ def _parse_write(row: Any) -> Write:
 def _select_rows(
     connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
 ) -> Iterable[sa.Row[Any]]:
-    # A run begins. This statement is already built.
     if len(checkpoint_ids) == 1:
+        # A run begins: use the prebuilt statement.
         key = StateKey(thread_id, namespace, *checkpoint_ids)
         return connection.execute(_of_state_query, key.parameters)
     query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)

@@ -16,8 +16,7 @@ Q = TypeVar("Q", bound=sa.Executable)
 
 @dataclass(slots=True)
 class Access:
-    """An owner, their roles in the conversations named so far, and whether any statement has named an owner or
-    conversation.
+    """An owner, their roles in the conversations named so far, and whether any statement has named an owner or conversation.
 
     `roles` and `owners` are keyed by conversation id. `has_account` means people have accounts here: see person_locks.
     `is_held` means the owner is not erased before the transaction ends.

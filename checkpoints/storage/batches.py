@@ -25,8 +25,8 @@ def select_in_batches(
     is_postgresql = connection.dialect.name == "postgresql"
     size = _MAX_ARRAY_VALUES if is_postgresql else _BATCH_SIZE
     batches = [wanted[start : start + size] for start in range(0, len(wanted), size)]
-    # An array is a single value. The driver would read each text of a statement anew.
     if is_postgresql:
+        # An array is a single value. The driver would read each text of a statement anew.
         kind = sa.ARRAY(key.type)
         for batch in batches:
             wanted_ids = _write_ids(batch) if isinstance(key.type, sa.Text) else ""

@@ -84,8 +84,8 @@ def translate_taken_ids() -> Iterator[None]:
 
 def _explain_driver_error(error: BaseException | None) -> str:
     """Describe an error in a single sentence. The driver's text may span lines and contain private data."""
-    # SQLAlchemy's pool timed out, and the database was not asked.
     if error is None:
+        # SQLAlchemy's pool timed out, and the database was not asked.
         return sentence("The database is overloaded.")
     name = getattr(error, "sqlite_errorname", "")
     return _explain_sqlite_error(name, error) if name else _explain_postgresql_error(error)

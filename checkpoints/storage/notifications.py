@@ -45,8 +45,7 @@ class Notifications:
             raise _translate_error() from error
 
     async def listen(self, idle_seconds: float) -> AsyncGenerator[str]:
-        """Yield the payloads sent from now on. Yield "" at the beginning and whenever nothing arrives for
-        `idle_seconds`.
+        """Yield the payloads sent from now on. Yield "" at the beginning and whenever nothing arrives for `idle_seconds`.
 
         Raises `StoreUnavailableError`.
         """

@@ -66,8 +66,7 @@ def hold_person(connection: sa.Connection, name: str, *, has_account: bool) -> N
 
 
 def try_to_hold(connection: sa.Connection, name: str) -> bool:
-    """Keep a person from being erased until the transaction ends. Return False at once if their erasure is in
-    progress."""
+    """Keep a person from being erased until the transaction ends. Return False at once if their erasure is in progress."""
     if connection.dialect.name != "postgresql":
         return True
     return bool(connection.execute(_TRY_SHARED_LOCK, {"name": name}).scalar_one())

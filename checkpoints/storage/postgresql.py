@@ -1,7 +1,6 @@
 """PostgreSQL: the engine, its time limits, and the claim on a database, for a single process or for several.
 
-The driver and SQLAlchemy's dialect are imported with the first engine. With SQLite they would take a tenth of the
-start.
+The driver and SQLAlchemy's dialect are imported with the first engine. With SQLite they would take a tenth of the start.
 """
 
 import threading

@@ -11,8 +11,8 @@ _last_number = sa.text("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE 
 
 def reserve_numbers(connection: sa.Connection, table: sa.Table, count: int) -> list[int]:
     """Reserve unused row numbers, in ascending order."""
-    # Another transaction may take some between.
     if connection.dialect.name == "postgresql":
+        # Another transaction may take some between.
         return sorted(connection.scalars(_take_numbers, {"table": table.name, "count": count}))
     # Only one transaction writes at a time.
     last = connection.execute(_last_number, {"table": table.name}).scalar_one()

@@ -189,8 +189,8 @@ def lock_file(path: Path) -> int:
     """
     # SQLite gives the files beside it the same mode.
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    # Outside of Linux, only the path is locked.
     if not hasattr(fcntl, "F_OFD_SETLK"):
+        # Outside of Linux, only the path is locked.
         return descriptor
     # An open file description lock survives the closing of other descriptors, and conflicts within a process.
     lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _LOCKED_BYTE, 1, 0)

@@ -1,7 +1,6 @@
 """The queue of threads writing to a SQLite file, which takes a single writer at a time.
 
-SQLite lets waiting writers poll, so a later writer may win, and among many a writer may wait in vain. This queue is
-fair.
+SQLite lets waiting writers poll, so a later writer may win, and among many a writer may wait in vain. This queue is fair.
 """
 
 import threading
@@ -72,8 +71,8 @@ class WriteQueue:
             has_come = turn.event.is_set() and not turn.has_failed
             if turn in self._waiting:
                 self._waiting.remove(turn)
-        # The turn came while this writer gave up, so it goes to the next.
         if has_come:
+            # The turn came while this writer gave up, so it goes to the next.
             self._end_turn()
 
     def _fail_waiting(self) -> None:

@@ -9,9 +9,8 @@ from ..values.text import pluralize
 class ErasePlan:
     """The counts of rows to erase.
 
-    `threads` are the titles of completely erased conversations. `changes` can no longer be undone or redone. `files`
-    are named by no message afterwards. `tags` are removed tags. Nothing shows the errors and requests of `runs` any
-    more.
+    `threads` are the titles of completely erased conversations. `changes` can no longer be undone or redone. `files` are
+    named by no message afterwards. `tags` are removed tags. Nothing shows the errors and requests of `runs` any more.
     """
 
     threads: tuple[str, ...]

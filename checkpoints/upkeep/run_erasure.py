@@ -18,8 +18,7 @@ _MAX_IDS = 500
 def find_lost_runs(connection: sa.Connection, thread_id: str, lost_messages: Iterable[Place]) -> list[str]:
     """Return a thread's runs with texts, but without a head to show them, now or later.
 
-    A head shows the newest run that ended there. `lost_messages` gives segments with the depth from which messages are
-    lost.
+    A head shows the newest run that ended there. `lost_messages` gives segments with the depth from which messages are lost.
     """
     starts, shown, found = dict(lost_messages), set[str | None](), list[str]()
     of_candidate = sa.exists().where(_candidate.run_id == _run.id, _has_texts(schema.candidate, NO_ERROR))

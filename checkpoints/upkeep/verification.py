@@ -31,16 +31,15 @@ _BATCH_SIZE = 200
 
 
 def verify(database: Database, report: Report = ignore_progress) -> VerificationReport:
-    """Check the whole database in a single snapshot. Raises `StoreUnavailableError` only if nothing can be read at
-    all."""
+    """Check the whole database in a single snapshot. Raises `StoreUnavailableError` only if nothing can be read at all."""
     tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file, schema.state)
     with database.begin_read() as connection:
         allow_long_pauses(connection)
         messages = StepCounter(report, "Checking", _count_rows(connection, schema.message), "messages")
         found = (*_find_damages(connection, messages), *_find_lost_changes(connection, database.marked_versions))
         counts = RowCounts(*(_count_rows(connection, table) for table in tables))
-        # For damaged rows, the index has other words.
         if found:
+            # For damaged rows, the index has other words.
             return VerificationReport(counts, found, has_compared_index=False)
         progress = StepCounter(report, "Comparing the index", counts.messages, "messages")
         problems, queued = _compare_index(connection, progress)

@@ -1,11 +1,10 @@
 """JSON references to the task writes applied by a state, grouped by task and channel.
 
-`["n", runs, 0]` names messages of this state by negative places, counted from its end. `["n", place, 0]` names a
-single message. A final 1 marks messages without ids. `["o", {name: reference}]` is an object. All others are channel
-references.
+`["n", runs, 0]` names messages of this state by negative places, counted from its end. `["n", place, 0]` names a single
+message. A final 1 marks messages without ids. `["o", {name: reference}]` is an object. All others are channel references.
 
-Most steps of a graph differ only in task ids and a few values. These values, and places far from the end, are
-*leaves*. Everything else belongs to the shape.
+Most steps of a graph differ only in task ids and a few values. These values, and places far from the end, are *leaves*.
+Everything else belongs to the shape.
 """
 
 import itertools

@@ -1,9 +1,8 @@
 """The state of a graph after a step, as JSON: the values of its channels by name, and their versions.
 
-A state holds no values, only references. A small scalar stands for itself. `["v", number]` names a stored value,
-`["r", [[first, last], …]]` the items of a list, `["m", message id, length]` a path of messages, and `["d", reference]`
-the snapshot of a DeltaChannel. Most states of a graph differ in few numbers, so the names are stored apart, as its
-*shape*.
+A state holds no values, only references. A small scalar stands for itself. `["v", number]` names a stored value, `["r",
+[[first, last], …]]` the items of a list, `["m", message id, length]` a path of messages, and `["d", reference]` the snapshot
+of a DeltaChannel. Most states of a graph differ in few numbers, so the names are stored apart, as its *shape*.
 """
 
 import hashlib

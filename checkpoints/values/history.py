@@ -92,9 +92,9 @@ def find_followers(
     Only messages on a path to a head count. At most the newest `MAX_ALTERNATIVES` of each place are returned.
     """
     found: dict[Place | None, list[Place]] = {place: [] for place in places}
-    # The first follower continues the segment. The others begin new segments.
     for place, following in found.items():
         if place is not None and place[1] < reached.get(place[0], -1):
+            # The first follower continues the segment. The others begin new segments.
             following.append((place[0], place[1] + 1))
     for segment in sorted(reached):
         parent, depth = forks[segment]
@@ -182,11 +182,10 @@ def common_lengths(path: Path, heads: Iterable[Node], forks: SegmentParents) -> 
 
 
 def outline_tree(places: Iterable[Place], forks: SegmentParents) -> dict[int, int]:
-    """Return the segments joining these places, each with the segment that begins where it leaves the outline above
-    it.
+    """Return the segments joining these places, each with the segment that begins where it leaves the outline above it.
 
-    A segment is left out if it holds none of the places and a single segment of the outline continues it. Where
-    nothing is left out, a segment maps to itself. An outline has at most twice as many segments as there are places.
+    A segment is left out if it holds none of the places and a single segment of the outline continues it. Where nothing is
+    left out, a segment maps to itself. An outline has at most twice as many segments as there are places.
     """
     owners = {segment for segment, _ in places}
     walked: set[int] = set()

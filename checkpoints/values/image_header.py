@@ -37,8 +37,8 @@ def _read_jpeg_size(data: bytes) -> tuple[int, int] | None:
     at = 2
     while data[at] == 0xFF:
         marker = data[at + 1]
-        # Fill bytes are skipped.
         if marker == 0xFF:
+            # Fill bytes are skipped.
             at += 1
             continue
         if marker in _FRAME_MARKERS:

@@ -30,10 +30,9 @@ MAX_PIXELS = 50_000_000
 MAX_FILE_NAME_CHARS = 200
 
 # Answers and results. MAX_ANSWER_CHARS includes the arguments of calls. The page shows MAX_CALLS calls of a message.
-# MAX_ARGUMENT_LEVELS applies to each call, because an export adds levels around the arguments. MAX_ARGUMENT_VALUES
-# applies to all calls of an answer together. MAX_ITEMS_CHARS (as JSON), MAX_ITEM_LEVELS and MAX_ITEM_VALUES apply to
-# the provider's items in an answer's reasoning. MAX_GRAPH_MESSAGE_CHARS counts all texts of a message from a user's own
-# graph.
+# MAX_ARGUMENT_LEVELS applies to each call, because an export adds levels around the arguments. MAX_ARGUMENT_VALUES applies
+# to all calls of an answer together. MAX_ITEMS_CHARS (as JSON), MAX_ITEM_LEVELS and MAX_ITEM_VALUES apply to the provider's
+# items in an answer's reasoning. MAX_GRAPH_MESSAGE_CHARS counts all texts of a message from a user's own graph.
 MAX_ANSWER_CHARS = 500_000
 MAX_CALLS = 128
 MAX_ARGUMENT_LEVELS = 80
@@ -154,8 +153,8 @@ _LABELLED_FIELDS = frozenset({"tool_calls", "invalid_tool_calls", "name", "tool_
 
 def describe_call_excess(data: Mapping[str, Any]) -> str | None:
     """Describe the excess in a message's tool calls, or in the names and ids of its calls or result."""
-    # Most messages have none of these fields.
     if _LABELLED_FIELDS.isdisjoint(data):
+        # Most messages have none of these fields.
         return None
     lists = [data.get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
     calls = [call for each in lists if isinstance(each, list) for call in each]

@@ -25,8 +25,8 @@ def clean_name(text: str) -> str:
     Direction marks are removed, because they can make a name look like another. Joiners stay.
     """
     line = " ".join(sanitize_text(text).split())
-    # Most names take this way. An import cleans thousands under the write lock.
     if line.isascii() and line.isprintable():
+        # Most names are plain. An import cleans thousands under the write lock.
         return line[:MAX_NAME_CHARS].strip()
     kept = (each for each in line if each not in _DIRECTION_MARKS and unicodedata.category(each) != "Cc")
     line = "".join(kept)[:MAX_NAME_CHARS].strip()

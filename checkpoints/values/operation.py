@@ -129,8 +129,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer to a change: its operation. `repeated` means an earlier call made the change, and this call did
-    nothing."""
+    """The answer to a change: its operation. `repeated` means an earlier call made the change, and this call did nothing."""
 
     operation: Operation
     repeated: bool = False

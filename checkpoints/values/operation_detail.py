@@ -22,8 +22,7 @@ class OperationDetail:
     # The name before the change.
     name: str = ""
     new_name: str = ""
-    # Removed, summarized or imported messages, removed or imported checkpoints, and opened, deleted or imported
-    # branches.
+    # Removed, summarized or imported messages, removed or imported checkpoints, and opened, deleted or imported branches.
     messages: int = 0
     checkpoints: int = 0
     branches: int = 0

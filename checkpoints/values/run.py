@@ -52,13 +52,12 @@ class Run:
     """One pass of the agent. A thread has at most one running run: its row is the lock.
 
     A run that `compacts` answers nothing, but replaces messages with a summary. `error_details` are the words of the
-    provider that refused it. `usage` is the agent's record of its budgets while the run waits for a decision.
-    `candidates` counts the answering models, 0 for a single model. `head_id` is the thread's head when the run came to
-    rest.
+    provider that refused it. `usage` is the agent's record of its budgets while the run waits for a decision. `candidates`
+    counts the answering models, 0 for a single model. `head_id` is the thread's head when the run came to rest.
 
     With several processes, `worker` drives the run, `job` tells another worker how to drive it, and `stop_wanted` is a
-    person's request made at another process. Each worker that takes the run increments `attempt`, and writes of
-    earlier attempts are refused. The run acts for `person`, where people are told apart.
+    person's request made at another process. Each worker that takes the run increments `attempt`, and writes of earlier
+    attempts are refused. The run acts for `person`, where people are told apart.
     """
 
     id: str

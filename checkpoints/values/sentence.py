@@ -9,8 +9,7 @@ _PLAIN = (str, int, float, type(None))
 
 
 class Sentence(str):
-    """A filled text that keeps its template and values. `plural` is the template for a `count` other than 1, else
-    empty."""
+    """A filled text that keeps its template and values. `plural` is the template for a `count` other than 1, else empty."""
 
     template: str
     plural: str

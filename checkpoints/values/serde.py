@@ -1,9 +1,8 @@
 """Messages as plain JSON, and the hashes over them.
 
-A body is LangChain's `message_to_dict` form without default values: `{"type": "human", "data": {"content": "hello"}}`.
-Only `messages_from_dict` and validation rebuild it: never pickle, msgpack or `load()`, which construct any object
-named in the data. A message's hash covers its canonical JSON and its parent's hash, so equal hashes mean equal
-histories.
+A body is LangChain's `message_to_dict` form without default values: `{"type": "human", "data": {"content": "hello"}}`. Only
+`messages_from_dict` and validation rebuild it: never pickle, msgpack or `load()`, which construct any object named in the
+data. A message's hash covers its canonical JSON and its parent's hash, so equal hashes mean equal histories.
 """
 
 import hashlib
@@ -260,8 +259,8 @@ def sanitize_text(text: str) -> str:
     """Join or replace lone surrogates, which no database can store, and replace NUL, which PostgreSQL cannot store.
     Lone surrogates come from streams and from texts cut by a browser. More than MAX_SURROGATES are dropped, because
     Python calls a function for each that it joins or replaces."""
-    # Most texts take this way. An import sanitizes thousands under the write lock.
     if text.isascii() and "\0" not in text:
+        # Most texts are plain. An import sanitizes thousands under the write lock.
         return text
     whole = text.encode(errors="ignore").decode()
     if 0 < len(text) - len(whole) <= MAX_SURROGATES:
@@ -279,8 +278,8 @@ def sanitize_json(value: Any) -> Any:
 
 def parse_leniently(text: str | bytes) -> Any:
     """Parse a JSON column. Damaged JSON becomes an empty object, so a damaged row hides no other row."""
-    # Most rows are empty. Skipping the parser saves a seventh of the time for a long list.
     if text in ("{}", b"{}"):
+        # Most rows are empty. Skipping the parser saves a seventh of the time for a long list.
         return {}
     try:
         return json.loads(text)
