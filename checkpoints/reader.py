@@ -55,7 +55,7 @@ from .values.progress import Report, ignore_progress
 from .values.text import fold_text
 
 MAX_RESULT_SEARCH_MESSAGES = 2_000
-# Messages in a single read.
+# The limit of messages in a single read.
 _PORTION = 100
 _GO_ON = (OperationKind.APPEND, OperationKind.GOTO, OperationKind.REWIND)
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)

@@ -524,7 +524,7 @@ class Runs:
     def _begin(self, request_id: str) -> Iterator[sa.Connection]:
         """Open the transaction that begins a run. Meanwhile the asking person is neither erased nor made a reader."""
         with self._store.database.begin_write(name_request_lock(request_id)) as connection:
-            # Held before any role of theirs is read.
+            # The lock is taken before any role of theirs is read.
             hold_acting_writer(connection)
             yield connection
 

@@ -29,7 +29,7 @@ from .values.names import clean_name
 from .values.operation import USER, Caller, Operation, OperationKind, Receipt, name_request_lock
 from .values.operation_detail import OperationDetail
 
-# Permitted in a single conversation only.
+# This permission holds for a single conversation only.
 _ALWAYS_ALLOW = ("time_travel", "allow")
 
 

@@ -209,7 +209,7 @@ def _pair_calls(messages: Sequence[Message]) -> tuple[dict[str, set[_CallKey]], 
     last: dict[str, int] = {}
     for message in messages:
         found = _list_call_ids(message.body)
-        # -1 is before these messages.
+        # Without any call so far, -1 stands for a place before these messages.
         asked_at = last[message.agent] = message.depth if found else last.get(message.agent, -1)
         calls[message.id] = {(asked_at, identifier) for identifier in found}
         if (identifier := _read_answered_call_id(message)) is not None:

@@ -45,7 +45,7 @@ class Transaction:
 
     connection: sa.Connection
     loaded: thread_rows.LoadedThread
-    # In microseconds since 1970.
+    # `now` is in microseconds since 1970.
     now: int
     new_id: NewId
     caller: Caller
@@ -56,7 +56,7 @@ class Transaction:
     detail: OperationDetail | None = None
     state_id: int | None = None
     last_added: message_inserts.PlacedMessage | None = field(default=None, init=False, repr=False)
-    # Cached until a segment is made.
+    # The segments' parents are cached until a segment is made.
     _parents: history.SegmentParents | None = field(default=None, init=False, repr=False)
     # The node before a chain of new messages, by the id of its last message.
     _added_after: dict[str, Node | None] = field(default_factory=dict, init=False, repr=False)

@@ -20,7 +20,7 @@ from .preconditions import BACKGROUND_ACTORS
 from .transaction import Transaction
 
 _columns = schema.operation.c
-# Columns of branches and checkpoints.
+# These columns of branches and checkpoints name messages.
 _NAMES_OF_MESSAGES = ("head_id", "message_id")
 _AGENT_MOVES = (OperationKind.GOTO, OperationKind.REWIND)
 _ORDINARY = _columns.kind.not_in((OperationKind.UNDO, OperationKind.REDO))

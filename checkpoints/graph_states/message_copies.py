@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from langchain_core.messages import BaseMessage
 
 M = TypeVar("M", bound=BaseMessage)
-# Immutable values.
+# Values of these types cannot change.
 ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
 # Pydantic's own setter takes ten times as long.
 _set_attribute = object.__setattr__

@@ -21,7 +21,7 @@ from ..values.sentence import sentence
 from .message_authors import RunBeginning, find_graph_messages, read_for_graph
 from .message_copies import count_equal, duplicate_message
 
-# In all conversations together.
+# The limit counts the messages of all conversations together.
 _MAX_KNOWN_MESSAGES = 50_000
 
 

@@ -20,7 +20,7 @@ from .state_reads import StateReader
 from .state_selection import iterate_ancestors, select_standing_state, select_state_below
 
 ChooseWrites = Callable[[Sequence[PendingWrite]], Sequence[PendingWrite]]
-# In a step.
+# The limit applies to a step.
 MAX_OPEN_SUBGRAPHS = 50
 _INTERRUPT = "__interrupt__"
 _state = schema.state.c

@@ -36,7 +36,7 @@ from .account_rows import (
 
 MAX_INVITATIONS = 200
 MAX_INVITATION_DAYS = 90
-# Makes the link for the first admin.
+# The server makes the link for the first admin.
 THE_SERVER = ""
 _person, _invitation = schema.person.c, schema.invitation.c
 

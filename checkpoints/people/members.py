@@ -62,12 +62,12 @@ class Members:
     def add_member(self, thread_id: str, name: str, role: ThreadRole) -> Member:
         """Admit a person to a conversation. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
         self._require_named_people()
-        # Checked before the look-up of a name.
+        # Only the owner may look up a name.
         self.require_owner(thread_id)
         person = self._find_person(name)
         made = Member(person, role, self._store.database.name_owner(), self._store.now())
         with self._store.database.begin_write(f"members of {person}") as connection:
-            # Locked, like the person, because both are counted.
+            # The thread is locked, like the person, because both are counted.
             thread = thread_rows.select_thread(connection, thread_id)
             require_owner(connection, thread_id)
             members = member_rows.select_members(connection, thread_id)

@@ -15,9 +15,9 @@ from ..storage.database import retry_contended
 from ..storage.ownership import EVERYBODY, act_for
 from ..store import Store
 
-# What a counter counts by.
+# The names and addresses a counter counts by.
 Key = tuple[str, ...]
-# When each counter is clear.
+# The moment when each counter is clear.
 Moments = Mapping[Key, datetime]
 _counter = schema.sign_in_counter.c
 

@@ -79,7 +79,7 @@ class StoredSessions:
         values = {name: getattr(session, name) for name in ("id", "cookie_hash", "page_key_hash", "person", "browser")}
         times = {name: _to_microseconds(getattr(session, name)) for name in ("signed_in_at", "seen_at")}
         with self._database.begin_write() as connection:
-            # Locked, so the account cannot change in between.
+            # The row is locked, so the account cannot change in between.
             if connection.execute(sa.select(_person.name).where(own).with_for_update(read=True)).first() is None:
                 raise AccountChangedError
             connection.execute(sa.delete(schema.session).where(sa.not_(self._is_open())))

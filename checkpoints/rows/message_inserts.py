@@ -15,7 +15,7 @@ from ..values.sentence import sentence
 from . import thread_rows
 from .search_index import IndexedMessage
 
-# The rows between two progress reports.
+# Progress is reported after this many rows.
 _MAX_INSERTED_ROWS = 1000
 
 

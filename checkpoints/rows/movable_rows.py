@@ -12,13 +12,13 @@ from ..storage.ownership import require_owner
 from ..values.model import Json
 from ..values.operation import RowChange
 
-# Updates a mutable row by its id.
+# These statements update a mutable row by its id.
 _UPDATE_ROW: Final = {
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
 }
 
 
-# A thread's columns for its owner's list.
+# These columns of a thread belong to its owner's list.
 _OWNERS_COLUMNS: Final = frozenset({"pinned", "archived", "tags", "deleted_at"})
 
 

@@ -30,7 +30,7 @@ _update_operation = sa.update(schema.operation).where(*_is_operation)
 _are_erased = sa.func.length(sa.cast(_columns.changes, sa.Text)) <= len("[]")
 _ABRIDGED_COLUMNS = (
     *(column for column in _columns if column is not _columns.changes),
-    # NULL unless the changes were erased.
+    # The column is NULL unless the changes were erased.
     sa.case((_are_erased, _columns.changes)).label("changes"),
 )
 

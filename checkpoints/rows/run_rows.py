@@ -23,7 +23,7 @@ _latest_query = (
     .order_by(_run.number.desc())
     .limit(1)
 )
-# Built once, like the statements of `thread_rows`.
+# Statements are built once, like those of `thread_rows`.
 _run_query = sa.select(schema.run).where(_run.id == sa.bindparam("run_id"))
 _running_query = sa.select(_run.thread_id).where(_run.state == RunState.RUNNING)
 # A partial index needs a literal: it serves no bound parameter.

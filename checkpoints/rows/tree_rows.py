@@ -21,7 +21,7 @@ MAX_LEFT_CHECKPOINTS = 100
 MAX_MESSAGE_MARKS = 20
 # No window of messages has so many segments.
 _MAX_MARKED_SEGMENTS = 500
-# The newest operations searched for the last restore.
+# The last restore is searched among this many operations.
 _MAX_NEWEST_OPERATIONS = 20
 # Rows read for each wanted checkpoint of another branch.
 _MAX_SCANNED_FACTOR = 5

@@ -85,7 +85,7 @@ class Write:
     channel: str
     type: str
     data: bytes
-    # By a run that began at the state.
+    # A run that began at the state wrote it.
     resumed: bool = False
 
     @property
@@ -164,7 +164,7 @@ def _select_rows(
     connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
 ) -> Iterable[sa.Row[Any]]:
     if len(checkpoint_ids) == 1:
-        # A run begins: use the prebuilt statement.
+        # The prebuilt statement serves each beginning run.
         key = StateKey(thread_id, namespace, *checkpoint_ids)
         return connection.execute(_of_state_query, key.parameters)
     query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)

@@ -9,7 +9,7 @@ from ..values.model import ThreadRole
 
 # A connection option: an `Access`, or None for everybody.
 ACCESS: Final = "access"
-# A query option.
+# A query option: the query names no owner.
 UNCHECKED: Final = "names_no_owner"
 Q = TypeVar("Q", bound=sa.Executable)
 

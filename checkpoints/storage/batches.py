@@ -11,9 +11,9 @@ from .ranges import iterate_conditions
 
 # Databases limit the values of a statement.
 _BATCH_SIZE = 200
-# In the array PostgreSQL gets as a single value.
+# PostgreSQL gets an array, which is a single value.
 _MAX_ARRAY_VALUES = 5_000
-# Ids joined by commas.
+# It matches plain ids joined by commas.
 _PLAIN_IDS = re.compile(r"[A-Za-z0-9_,-]+")
 
 

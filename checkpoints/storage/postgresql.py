@@ -29,13 +29,13 @@ ACT_FOR_EVERYBODY = "SET waymark.everybody = 'on'"
 ADVISORY_LOCK = exempt_query(sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"))
 # "Waym" in ASCII. The two-number form differs from the hash of any key.
 CLAIM_KEY = "1466005869, 1"
-# Used with the worker's id.
+# The worker's id is the second number.
 WORKER_KEY = 1466005870
-# Used with the hash of a name: see person_locks.
+# The hash of a name is the second number: see person_locks.
 PERSON_KEY = 1466005871
 # Between two statements of a transaction. A frozen process loses its locks before it counts as dead, see worker_rows.
 MAX_PAUSE_SECONDS = 5.0
-# See allow_long_pauses.
+# Only transactions with `allow_long_pauses` have this limit.
 MAX_LONG_PAUSE_SECONDS = 600.0
 # This exceeds `work_mem`, so the server writes a megabyte to a temporary file and drops it.
 _TAKE_ROOM = "SET LOCAL work_mem = '64kB'; SELECT count(*) FROM generate_series(1, 40000)"

@@ -144,7 +144,7 @@ def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
             # A commit is on disk before it is acknowledged.
             "synchronous = FULL",
             "foreign_keys = ON",
-            # In milliseconds.
+            # SQLite takes milliseconds.
             f"busy_timeout = {max_wait_seconds * 1000}",
         ):
             connection.execute(f"PRAGMA {pragma}")

@@ -21,7 +21,7 @@ def write_backup(database: Database, target: Path, report: Report = ignore_progr
     # A file left by a kill does not look like a backup.
     part = target.with_name(f"{target.name}.part")
     try:
-        # Checked early, because copying may take long.
+        # This is checked early, because copying may take long.
         if target.exists():
             raise FileExistsError
         os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))

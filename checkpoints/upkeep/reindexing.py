@@ -24,7 +24,7 @@ def rebuild_index(database: Database, report: Report = ignore_progress) -> int:
     while is_pending:
         with database.begin_write("search") as connection:
             is_pending = search_index.index_portion(connection)
-            # Numbers ascend.
+            # Entry numbers ascend.
             made = max(done, (connection.scalar(_LAST_NUMBER) or 0) - first)
         entries.add(made - done)
         done = made

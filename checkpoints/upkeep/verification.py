@@ -118,7 +118,7 @@ def _check_strays(connection: sa.Connection) -> Iterator[Damage]:
 
 def _check_attachments(connection: sa.Connection) -> Iterator[Damage]:
     table, sound = schema.file.c, set[str]()
-    # Read singly, since each may be large.
+    # Files are read singly, since each may be large.
     for hash_ in connection.scalars(sa.select(table.hash).order_by(table.hash)).all():
         if file_rows.select_files(connection, [hash_]):
             sound.add(hash_)

@@ -28,7 +28,6 @@ class RowCounts:
     checkpoints: int
     operations: int
     files: int
-    # States of graphs.
     states: int = 0
 
     def __str__(self) -> str:

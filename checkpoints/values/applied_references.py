@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 from uuid import UUID
 
-# JSON.
+# A reference is JSON, as described above.
 Reference: TypeAlias = Any
 # Of each task: its id, its path, and its writes, each with its position and its channel.
 Applied: TypeAlias = Sequence[tuple[str, str, Sequence[tuple[int, str, Reference]]]]

@@ -32,7 +32,7 @@ _KIND_BY_SUFFIX = {
     "webp": _IMAGE_NOUN,
     "pdf": _PDF_NOUN,
 }
-# Whole groups of four base64 characters.
+# A piece has whole groups of four base64 characters.
 _PIECE_CHARS = 400_000
 # Texts never contain these, apart from the escape codes of logs.
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")

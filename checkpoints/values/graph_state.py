@@ -17,7 +17,7 @@ from .model import Json, Node
 from .serde import parse_canonical
 
 _MORE = 0x80
-# JSON, as described in the module's docstring.
+# A reference is JSON, as described above.
 Reference = Any
 # The metadata key of kinds lost by LangGraph's serializer, by channel.
 LOST_KINDS_KEY = "waymark_lost_kinds"
@@ -42,9 +42,9 @@ _NAMES_MESSAGE = "names_message"
 _EMPTY_LIST: Reference = ["r", []]
 # Stands for the path to the message named in the state's row. No other reference is an object.
 _OWN_PATH: Json = {}
-# Made once: an import writes thousands of states.
+# The encoder is made once, because an import writes thousands of states.
 _COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
-# SHA-256, truncated because every step stores a hash.
+# SHA-256 is truncated, because every step stores a hash.
 _HASH_BYTES = 16
 
 

@@ -4,7 +4,7 @@ The layouts follow the PNG specification (IHDR), GIF89a (logical screen), ITU T.
 """
 
 _GIF_SIGNATURES = (b"GIF87a", b"GIF89a")
-# The markers in front of a JPEG's size.
+# The markers of a JPEG's frame header, which holds its size.
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 

@@ -51,11 +51,11 @@ MAX_EXTRA_BODY_CHARS = 4_000
 MAX_SETTING_CHARS = 1_000
 MAX_PROMPT_CHARS = 200_000
 
-# Saved prompts of an owner
+# Saved prompts. MAX_SAVED_PROMPTS applies to an owner.
 MAX_SAVED_PROMPTS = 500
 MAX_SAVED_PROMPT_CHARS = 20_000
 
-# Links for strangers
+# Links for strangers.
 MAX_SHARES_OF_THREAD = 50
 MAX_SHARE_DAYS = 365
 
@@ -65,12 +65,13 @@ MAX_MEMBERS_OF_THREAD = 50
 MAX_SHARED_THREADS = 1_000
 MAX_MEMBER_NAME_CHARS = 200
 
-# Documents. The page imports archives of documents, which are unpacked one after the other.
+# Documents, and archives of documents imported by the page. MAX_ARCHIVE_BYTES is the size of the unpacked documents, which
+# are unpacked one after the other. Branches and checkpoints are counted together.
 MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000
 # The parts of all messages whose content is a list.
 MAX_DOCUMENT_PARTS = 100_000
-# In one file.
+# Conversations in a file.
 MAX_CONVERSATIONS = 200
 MAX_ARCHIVE_FILE_BYTES = 50_000_000
 MAX_ARCHIVE_BYTES = 200_000_000
@@ -82,24 +83,26 @@ MAX_ALTERNATIVES = 200
 # these values: 10 MB of the smallest messages have half as many.
 MAX_DOCUMENT_VALUES = 1_000_000
 MAX_DOCUMENT_OBJECTS = 250_000
-# States of graphs. A list item counts as a value. The first two limits apply to a single state, the last to all states.
+# States of graphs in a document. MAX_STATE_ITEMS and MAX_STATE_CHARS apply to the values of a single state, and
+# MAX_STATES_ITEMS to all states together. Each item of a list counts as a value.
 MAX_DOCUMENT_STATES = 10_000
 MAX_STATE_ITEMS = 100_000
 MAX_STATE_CHARS = 10_000_000
 MAX_STATES_ITEMS = 10_000_000
-# Of a message, a checkpoint or the settings: each is converted in one call.
+# A message, a checkpoint or the settings are each converted in one call.
 MAX_PART_VALUES = 20_000
-# Of a message or the further keys of a saved state. An export adds its own fields around them.
+# A message, or the further keys of a saved state. An export adds its own fields around them.
 MAX_SAVED_VALUES = 19_900
 # The newest messages that a view or a request reads at once.
 MAX_READ_VALUES = 100_000
-# A sub-agent's own memory.
+# The memory of a sub-agent that moves in it.
 MAX_MEMORY_MESSAGES = 5_000
 # Nested objects and lists in an imported file, and in a message of it.
 MAX_FILE_LEVELS = 100
 MAX_MESSAGE_LEVELS = MAX_FILE_LEVELS - 3
 
 # The list of conversations. One action changes or exports MAX_SELECTED_THREADS. Longer tag names are cut.
+# MAX_TAGS applies to an owner's conversations together.
 MAX_SELECTED_THREADS = 1_000
 MAX_TAG_CHARS = 50
 MAX_TAGS_OF_THREAD = 20

@@ -14,7 +14,7 @@ _LOOK_ALIKES = str.maketrans(
     "ABESIJKMHOPCTYXQWHIabesijkmhopctyxqwhldvABEZHIKMNOPTYXaikvoptuxyi",
 )
 _LOOK_ALIKE_SIGNS = str.maketrans("01l|", "oiii")
-# Invisible letters and marks.
+# These letters and marks are invisible.
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

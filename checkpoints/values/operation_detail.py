@@ -40,7 +40,7 @@ class OperationDetail:
     usage: Mapping[str, Any] = field(default_factory=dict)
     # The depth of the message a move went to.
     depth: int | None = None
-    # Estimates.
+    # Both token counts are estimates.
     tokens_before: int | None = None
     tokens_after: int | None = None
     # Changed keys and their new values, without long texts.

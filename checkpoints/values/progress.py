@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-# Reports of a phase.
+# A phase reports at most this often.
 MAX_REPORTS = 100
 T = TypeVar("T")
 

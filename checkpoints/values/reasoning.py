@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 
 from . import limits, serde
 
-# In an answer's `additional_kwargs`.
+# The key in an answer's `additional_kwargs`.
 REASONING_KEY = "waymark_reasoning"
 Item = Mapping[str, Any]
 

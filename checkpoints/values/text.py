@@ -8,9 +8,9 @@ from html.entities import html5
 _LETTERS = dict(zip("ıȷłøđðħŧ", "ijloddht", strict=True)) | {"æ": "ae", "œ": "oe", "þ": "th"}
 PLAIN_LETTERS = str.maketrans(_LETTERS)
 _BACKTICKS = re.compile(r"`+")
-# Of a text, when searching its first line with words.
+# Only this part of a text is searched for its first line with words.
 _MAX_SEARCHED_CHARS = 4_000
-# Of a line, when looking for marks.
+# Only this part of a line is searched for marks.
 _MAX_MARKED_CHARS = 300
 _LINE_MARKS = re.compile(r"^\s*(?:(?:#{1,6}|[-*+](?:\s+\[[ xX]\])?|\d{1,9}[.)])\s+|>\s?)+")
 # A fence, a rule, the line below a heading or a table's head, or a formula's delimiter.

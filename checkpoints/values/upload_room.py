@@ -8,7 +8,7 @@ from typing import NamedTuple
 class KeptFile(NamedTuple):
     id: str
     owner: str | None
-    # In bytes.
+    # The size is in bytes.
     size: int
 
 
