@@ -383,7 +383,7 @@ class Runs:
     def give_title(self, run: Run, title: str, *, model: str, usage: Mapping[str, Any]) -> Receipt | None:
         """Give the run's thread a title found by the model. Return None if the thread has another title by now.
 
-        The title is a separate operation, with the model's usage. Undo passes it over, and reverts it with the first message.
+        The title is a separate operation, with the model's usage. Undo skips it, and reverts it with the first message.
         """
         with self._begin_follow_up() as connection:
             loaded = thread_rows.load_thread(connection, run.thread_id)

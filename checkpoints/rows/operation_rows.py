@@ -125,7 +125,7 @@ def _format_changes(changes: Sequence[RowChange]) -> list[list[Any]]:
 
 
 def select_undone_groups(connection: sa.Connection, thread_id: str) -> set[str]:
-    """Return the groups, such as runs, of which an undo has taken back all operations."""
+    """Return the groups, such as runs, with all operations undone."""
     query = sa.select(_columns.grouped).where(_columns.thread_id == thread_id, _columns.grouped.is_not(None))
     are_undone = sa.func.count() == sa.func.count(_columns.undone_by)
     return set(connection.scalars(query.group_by(_columns.grouped).having(are_undone)))

@@ -1,7 +1,7 @@
-"""Answers of people that stand where a conversation stands. A question that is asked again gets none that was taken back.
+"""The people's answers in effect at a conversation's current state. A repeated question gets no answer an undo has reverted.
 
 LangGraph keeps the answers of all runs together, beside the state that asked. So each run that rests with questions notes
-what its tasks have written, and on which run's note it builds: an undo finds the writes as that run had left them.
+what its tasks have written, and the run whose note it builds on. An undo finds the writes as that run left them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -11,18 +11,22 @@ from typing import Any
 from .operation import Operation
 from .standing_runs import StandingRuns
 
-Written = tuple[str, str, Any]  # LangGraph's `PendingWrite`: the id of a task, a channel, a value
-REST_CHANNEL = "waymark:rest"  # of notes; it is no channel of a graph
-Notes = Mapping[int, Mapping[str, Any]]  # of runs that came to rest at a state, by number
+# LangGraph's `PendingWrite`: a task's id, a channel and a value.
+Written = tuple[str, str, Any]
+# The channel of notes, which no graph has.
+REST_CHANNEL = "waymark:rest"
+# The notes of runs that came to rest at a state, by number.
+Notes = Mapping[int, Mapping[str, Any]]
 _INTERRUPT, _RESUME = "__interrupt__", "__resume__"
-_NO_TASK = "00000000-0000-0000-0000-000000000000"  # of writes that answer whichever task asks
+# The task id of writes that answer whichever task asks.
+_NO_TASK = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True, slots=True)
 class StandingAnswers:
-    """The runs whose work at a state stands, the newest first.
+    """The runs whose work at a state is in effect, newest first.
 
-    `keeps_all`: the newest run waits, and nobody went back meanwhile.
+    `keeps_all` means the newest run waits, and nobody went back meanwhile.
     """
 
     run_ids: Sequence[str] = ()
@@ -32,7 +36,7 @@ class StandingAnswers:
     def find(
         cls, list_last: Callable[[int], Sequence[Operation]], branch_id: str, waiting_id: str | None
     ) -> "StandingAnswers":
-        """Find the answers that stand in the last operations; `waiting_id`: the newest run, which waits."""
+        """Find the answers in effect in the last operations. `waiting_id` is the newest run, if it waits."""
         found, operations = StandingRuns.find(list_last, branch_id)
         # A run that went on without a message, and came to rest at once, has no operation that could be undone.
         if waiting_id is not None and not any(each.undo_group == waiting_id for each in operations):
@@ -40,7 +44,7 @@ class StandingAnswers:
         return cls(found.ids, waiting_id in found.ids)
 
     def list_rested(self, written: Sequence[Written]) -> Sequence[str]:
-        """Return the runs that the page shows: up to the newest that has come to rest with these writes."""
+        """Return the runs shown by the page: up to the newest that has come to rest with these writes."""
         notes = _read_notes(written)
         rested = {note["run_id"] for note in notes.values()}
         none = 0 if self.keeps_all else len(self.run_ids)
@@ -48,11 +52,11 @@ class StandingAnswers:
         return [*self.run_ids[newest:], *self._list_noted(notes)]
 
     def list_trusted(self, written: Sequence[Written]) -> Sequence[str]:
-        """Return the runs whose states of subgraphs count at a state with these writes."""
+        """Return the runs whose subgraph states count at a state with these writes."""
         return [*self.run_ids, *self._list_noted(_read_notes(written))]
 
     def choose_writes(self, written: Sequence[Written]) -> "ChosenWrites":
-        """Return the writes of tasks at a state, as they were when the newest of the runs came to rest."""
+        """Return the tasks' writes at a state, as they were when the newest of the runs came to rest."""
         notes = _read_notes(written)
         numbers = self._find_notes(notes)
         plain = drop_notes(written)
@@ -69,7 +73,7 @@ class StandingAnswers:
         return [notes[number]["run_id"] for number in self._find_notes(notes)]
 
     def _find_notes(self, notes: Notes) -> Sequence[int]:
-        """Return the number of the note that stands, and of those that it builds on."""
+        """Return the number of the note in effect, and of the notes it builds on."""
         by_run = {notes[number]["run_id"]: number for number in sorted(notes)}
         number = next((by_run[each] for each in self.run_ids if each in by_run), None)
         if number is None and not self.keeps_all:
@@ -87,20 +91,20 @@ class StandingAnswers:
 
 @dataclass(frozen=True, slots=True)
 class ChosenWrites:
-    """The writes of tasks at a state, and the number of the note that has them; None where none has."""
+    """The tasks' writes at a state, and the number of their note, or None without a note."""
 
     writes: Sequence[Written] = ()
     number: int | None = None
 
 
 def replace_writes(old: Iterable[Written], new: Collection[Written]) -> list[Written]:
-    """Return the writes; the new ones take the place of the task's earlier ones to the same channel."""
+    """Return the writes, with new writes in place of the task's earlier writes to the same channel."""
     replaced = {(task_id, channel) for task_id, channel, _ in new}
     return [*(each for each in old if each[:2] not in replaced), *new]
 
 
 def _sort_as_tasks(chosen: Iterable[Written], stored: Sequence[Written]) -> list[Written]:
-    """Return the writes in the order of the graph's tasks, which the stored ones have. Notes have that of the time."""
+    """Return the writes in the order of the graph's tasks, taken from the stored writes. Notes are ordered by time."""
     places = {task_id: place for place, (task_id, _, _) in enumerate(stored)}
     return sorted(chosen, key=lambda each: places.get(each[0], len(places)))
 
@@ -114,7 +118,7 @@ def drop_notes(written: Iterable[Written]) -> list[Written]:
 
 
 def _drop_answers(written: Sequence[Written]) -> list[Written]:
-    """Return writes without the answers to questions, and without the results of the tasks that asked."""
+    """Drop the answers to questions, and the results of the tasks that asked."""
     asking = {task_id for task_id, channel, _ in written if channel == _INTERRUPT}
     return [
         each
