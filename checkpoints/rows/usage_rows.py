@@ -44,8 +44,8 @@ class UsageRow:
 def add_answers(connection: sa.Connection, loaded: LoadedThread, now: int, contents: Iterable[MessageContent]) -> None:
     """Count the answers a run writes now, for the person who asked.
 
-    This includes a run ended by the server, so a removed member is charged. Copies and imports keep their old time,
-    and were counted before.
+    This includes a run ended by the server, so a removed member is charged. Copies and imports keep their
+    old time, and were used before.
     """
     for content in contents:
         if content.run_id is None or content.created_at != now or '"usage_metadata"' not in content.body:

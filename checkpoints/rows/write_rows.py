@@ -207,8 +207,8 @@ def take_applied_writes(
 ) -> list[Write]:
     """Delete and return the writes held by the next state: to its `whole_channels`, and to LangGraph's own channels.
 
-    Writes from before an interrupt stay, and so do writes to a step begun by another run. The conversation may return
-    to it and wait for the same answer again.
+    Writes from before an interrupt stay. So do all earlier writes if another run began the step. The conversation may return
+    to it, and wait for the same answer again.
     """
     values = {**key.parameters, "whole_channels": list(whole_channels), "is_same_run": is_same_run}
     return [_parse_write(row) for row in connection.execute(_delete_applied, values)]

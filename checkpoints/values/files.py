@@ -1,7 +1,7 @@
 """Attached files: images, PDFs and texts, each stored once under the hash of its bytes.
 
 A message names its files in its content, as parts `{"type": "image" | "file", "file": "sha256:…", "name": …,
-"mime_type": …, "size": …}`, so its hash covers them. A file's first bytes decide its type, never its name. A file is
+"mime_type": …, "size": …}`, so its hash covers them. A file's bytes decide its type, never its name. A file is
 written in the same transaction as the message that refers to it, and erased when no message does.
 """
 

@@ -43,8 +43,8 @@ NewId = Callable[[], str]
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation. `head_id` is the head of its current branch, `state_id` the graph state there. Archived threads
-    are found by the search only. `tags` are ids, also of removed tags."""
+    """A conversation. `head_id` is the head of its current branch (None: empty), `state_id` the graph state there. Pinned
+    threads come first in the list. Archived threads are found by the search only. `tags` are ids, also of removed tags."""
 
     id: str
     owner: str
@@ -132,7 +132,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class MessageSize:
-    """The size of a stored message, `byte_count` being that of its JSON."""
+    """The size of a stored message. `byte_count` counts the bytes of its JSON."""
 
     depth: int
     agent: str
@@ -142,8 +142,8 @@ class MessageSize:
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message on its way into the store. `created_at` is in microseconds since 1970, for imports. `files` may not be
-    stored yet. `run_id` and `person` name the first author of a copy."""
+    """A message on its way into the store. `created_at` is in microseconds since 1970 for imports, None for now. `files` may
+    not be stored yet. `run_id` and `person` name the first author of a copy, None the current run and person."""
 
     body: Json
     agent: str = MAIN
@@ -238,7 +238,8 @@ class CheckpointPortion:
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """The messages removed by the last restore. `is_newest`: it is the newest change, so Undo brings them back."""
+    """The messages removed by the last restore, by their last node, their number and their newest checkpoints.
+    `is_newest`: the restore is the newest change, so Undo brings them back."""
 
     node: Node
     messages: int
@@ -248,8 +249,7 @@ class LeftBehind:
 
 @dataclass(frozen=True, slots=True)
 class RemovedPart:
-    """The first messages removed by the last restore. `count`, `end_id` (the last) and `is_newest` are those of
-    `LeftBehind`."""
+    """The first messages removed by the last restore. `count`, `end_id` (the last) and `is_newest` are `LeftBehind`'s."""
 
     messages: list[Message]
     count: int

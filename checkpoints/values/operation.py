@@ -61,7 +61,7 @@ USER = Caller()
 
 
 def name_request_lock(request_id: str | None) -> str:
-    """Return the lock key of a request, or an empty text. The prefix keeps request ids, which are any text, apart."""
+    """Return the lock key of a request, or an empty text. The prefix keeps any id from naming another key."""
     return f"request {request_id}" if request_id else ""
 
 

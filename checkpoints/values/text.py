@@ -1,4 +1,4 @@
-"""Text helpers: shorten, strip Markdown, fence with backticks, pluralize."""
+"""Shorten texts, strip Markdown, fence with backticks, and pluralize."""
 
 import re
 import unicodedata
