@@ -1,4 +1,4 @@
-"""Sentences about the entries of the audit log, from their kinds and details."""
+"""Sentences for the entries of the audit log, by their kinds and details."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypedDict
@@ -51,7 +51,7 @@ def describe_entry(entry: AuditEntry) -> ShownEntry:
 
 
 def describe_person(name: str) -> str:
-    """Return the words for a name; empty for nobody that is known."""
+    """Return the words for a person's name; empty for an unknown person."""
     if name.startswith(ERASED_PREFIX):
         return _("an erased person ({number})", number=name.removeprefix(ERASED_PREFIX))
     if name == THE_COMMAND_LINE:

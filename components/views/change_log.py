@@ -14,14 +14,15 @@ from words import _, ngettext
 class LogEntry(TypedDict):
     version: int
     who: Actor
-    person: str  # another one than who reads; empty otherwise
+    # Another person than the reader is named; otherwise this is empty.
+    person: str
     text: str
     time: str
     undone: bool
 
 
 def build_log(operations: Sequence[Operation], questions: Mapping[str, str]) -> list[LogEntry]:
-    """Return the log of a conversation, newest first. The messages of one run are one entry.
+    """Return the log of a conversation, newest first. The messages of a run are a single entry.
 
     `questions` holds the texts of the user's messages, by id.
     """
@@ -43,14 +44,14 @@ def build_log(operations: Sequence[Operation], questions: Mapping[str, str]) -> 
 
 
 def _log_group(operation: Operation) -> tuple[object, ...]:
-    """Return a key that consecutive messages of one run share, and nothing else."""
+    """Return a key shared only by consecutive messages of the same run."""
     if operation.kind is OperationKind.APPEND and operation.undo_group:
         return operation.undo_group, operation.actor, operation.undone, operation.person
     return (operation.version,)
 
 
 def _describe_operation(operation: Operation, count: int, versions: Mapping[int, Operation], question: str) -> str:
-    """Return an operation's sentence for the log; of an undo or a redo with its target, if that is among `versions`."""
+    """Return an operation's sentence. Undo and redo name their target, if it is among `versions`."""
     sentences = choose_sentences(operation)
     quoted = _(" “{question}”", question=question) if question else ""
     match operation.kind:
@@ -74,7 +75,7 @@ def _describe_operation(operation: Operation, count: int, versions: Mapping[int,
 
 
 def _describe_target(operation: Operation, versions: Mapping[int, Operation]) -> str:
-    """Return words for the operation that an undo reverted, or that a redo brought back."""
+    """Describe the operation reverted by an undo, or brought back by a redo."""
     target = versions.get(operation.target or 0)
     if operation.kind is OperationKind.REDO and target:
         target = versions.get(target.target or 0)
@@ -82,5 +83,5 @@ def _describe_target(operation: Operation, versions: Mapping[int, Operation]) ->
 
 
 def _is_erased(operation: Operation) -> bool:
-    """Return whether an erasure cleared everything that was recorded about the operation."""
+    """Return whether an erasure cleared everything recorded about the operation."""
     return not (operation.changes or operation.abridged) and is_unknown(operation)

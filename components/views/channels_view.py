@@ -1,37 +1,42 @@
-"""The channels of one state of a graph, or of two beside each other, as the page shows them. Pure: values only."""
+"""The channels of a graph's state, or of two states side by side, as the page shows them. Pure: values only."""
 
 from typing import Literal, TypedDict
 
 from components.views.value_tree import TreeNode
 from words import N_
 
-MAX_SHOWN_CHANNELS = 100  # of a state
-MAX_NAMED_CHANGES = 8  # of a restore or a comparison
+# This many channels of a state are shown.
+MAX_SHOWN_CHANNELS = 100
+# A restore or a comparison names this many channels.
+MAX_NAMED_CHANGES = 8
 
 Difference = Literal["same", "changed", "added", "removed"]
 
 
 class ChannelSide(TypedDict):
-    """The value of a channel in one state. `address` is that of the whole value, where the tree has a part of it."""
+    """The value of a channel in a state. `address` leads to the whole value if the tree has only a part of it."""
 
     summary: str
-    tree: TreeNode | None  # None: it is the messages of the conversation, or too large to be shown as a tree
+    # It is None for the messages of the conversation, and for values too large for a tree.
+    tree: TreeNode | None
     address: str | None
 
 
 class ChannelView(TypedDict):
-    """A channel. `difference` is that of the second state from the first; None without a second one."""
+    """A channel. `difference` compares the second state with the first; None without a second state."""
 
     name: str
     difference: Difference | None
     one: ChannelSide | None
     other: ChannelSide | None
-    is_unknown: bool  # the graph has no such channel any more
-    lost_kind: str  # of a value that LangGraph's serializer gives back as another kind; empty for others
+    # The graph has no such channel any more.
+    is_unknown: bool
+    # It is the kind of a value that LangGraph's serializer returns as another kind; otherwise empty.
+    lost_kind: str
 
 
 class SubgraphView(TypedDict):
-    """The values of a subgraph that waits. `name` are the names of the nodes around it."""
+    """The values of a waiting subgraph. `name` joins the names of the nodes around it."""
 
     name: str
     channels: list[ChannelView]
@@ -39,24 +44,28 @@ class SubgraphView(TypedDict):
 
 class StatesView(TypedDict):
     channels: list[ChannelView]
-    more: int  # channels that are not shown
+    # This many channels are left out.
+    more: int
     subgraphs: list[SubgraphView]
-    has_state: bool  # the first place has one
+    # The first place has a state.
+    has_state: bool
 
 
 class ChannelChange(TypedDict):
-    """A channel that differs in two states, each side in a few words."""
+    """A channel with different values in two states, each in a few words."""
 
     name: str
     before: str
     after: str
-    is_unknown: bool  # the graph has no such channel any more
+    is_unknown: bool
 
 
 class ChannelChanges(TypedDict):
     changes: list[ChannelChange]
-    more: int  # that are not named
-    problem: str  # why they cannot be named; empty: they can
+    # This many changes are left out.
+    more: int
+    # The problem says why the changes cannot be named; it is empty if they can.
+    problem: str
 
 
 NO_CHANGES = ChannelChanges(changes=[], more=0, problem="")

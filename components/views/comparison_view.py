@@ -12,7 +12,8 @@ from checkpoints.values.limits import MAX_LABEL_CHARS
 from components.views.message_view import MessageExtras, MessageView, describe_messages
 from components.views.word_differences import DifferenceKind, Mark
 
-MAX_SHOWN_TOOLS = 20  # of the names of tools, and of models
+# The limit applies to the names of tools, and of models.
+MAX_SHOWN_TOOLS = 20
 
 
 class ToolCount(TypedDict):
@@ -21,8 +22,10 @@ class ToolCount(TypedDict):
 
 
 class ModelFigures(TypedDict):
-    spec: str  # empty: not known
-    answers: int  # whose provider reported their usage
+    # It is empty for an unknown model.
+    spec: str
+    # The provider reported the usage of this many answers.
+    answers: int
     cost: float | None
 
 
@@ -32,15 +35,18 @@ class FiguresView(TypedDict):
     cached: int
     output: int
     reasoning: int
-    cost: float | None  # US dollars; None: no answer has a price
-    unpriced: int  # answers without a price beside those that have one
+    # The cost is in US dollars; it is None if no answer has a price.
+    cost: float | None
+    # This many answers have no price, if others have a price.
+    unpriced: int
     models: list[ModelFigures]
     tools: list[ToolCount]
     duration_ms: int
 
 
 class ComparedMessage(MessageView):
-    difference: DifferenceKind | None  # from the message beside it; None: there is none
+    # It is the difference from the message beside it; None if there is no such message.
+    difference: DifferenceKind | None
 
 
 class TurnView(TypedDict):
@@ -49,16 +55,19 @@ class TurnView(TypedDict):
 
 
 class SideView(TypedDict):
-    length: int  # messages of the position after the shared ones
-    counted: int  # of them in the figures
-    more: int  # messages that are not shown
+    # The position has this many messages after the shared messages.
+    length: int
+    # The figures count this many of them.
+    counted: int
+    # This many messages are left out.
+    more: int
     figures: FiguresView
     turns: list[TurnView]
 
 
 @dataclass(frozen=True)
 class Side:
-    """One continuation: the messages to show, all that were read, and the number of all."""
+    """A continuation: the messages to show, all messages that were read, and their full number."""
 
     shown: Sequence[Message]
     counted: Sequence[Message]
@@ -69,7 +78,7 @@ class Side:
 def describe_sides(
     one: Side, other: Side, calling_messages: Sequence[Message], prices: Prices, mark: Mark
 ) -> list[SideView]:
-    """Describe two continuations. Turns are paired in their order, and so are the messages of a pair."""
+    """Describe two continuations. Turns are paired in order, and so are the messages of paired turns."""
     sides = [_describe_turns(side, calling_messages, prices) for side in (one, other)]
     for turn, other_turn in zip_longest(*sides):
         if turn and other_turn:
@@ -87,7 +96,7 @@ def describe_sides(
 
 
 def _describe_turns(side: Side, calling_messages: Sequence[Message], prices: Prices) -> list[TurnView]:
-    """Describe the turns of a side. A shared call comes first, where one of its results is this side's alone."""
+    """Describe the turns of a side. A shared call comes first if only this side has some of its results."""
     views = describe_messages([*calling_messages, *side.shown], side.extras) if side.shown else []
     numbers: dict[str, int] = {}
     turns = split_turns(side.shown)
@@ -102,7 +111,7 @@ def _describe_turns(side: Side, calling_messages: Sequence[Message], prices: Pri
 
 
 def _mark_pairs(one: list[ComparedMessage], other: list[ComparedMessage], mark: Mark) -> None:
-    """Mark the differences of the questions of two turns, and of their last answers."""
+    """Mark the differences between the questions of two turns, and between their last answers."""
     for first, second in _pair_messages(one, other):
         marked = mark(first["html"], second["html"])
         first["html"], second["html"] = marked.one, marked.other
@@ -138,7 +147,6 @@ def describe_figures(figures: PathFigures) -> FiguresView:
 
 
 def describe_models(figures: PathFigures) -> list[ModelFigures]:
-    """Describe the models of the answers, each with its cost."""
     return [
         {"spec": spec[:MAX_LABEL_CHARS], "answers": usage.answers, "cost": read_cost(usage)}
         for spec, usage in list(figures.usage_by_model.items())[:MAX_SHOWN_TOOLS]
@@ -146,5 +154,5 @@ def describe_models(figures: PathFigures) -> list[ModelFigures]:
 
 
 def read_cost(usage: Usage) -> float | None:
-    """Return the cost of the answers that have a price; None without any."""
+    """Return the cost of the answers with a price; None if none has a price."""
     return usage.cost if usage.priced else None

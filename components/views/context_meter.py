@@ -8,11 +8,15 @@ from words import ngettext
 
 class MeterView(TypedDict):
     tokens: int
-    exact: bool  # counted by the provider and not estimated
-    most: int  # tokens that a request may take
-    answer: int  # tokens that are kept free for the answer
+    # The provider counted the tokens; otherwise they are estimated.
+    exact: bool
+    # A request may take this many tokens.
+    most: int
+    # This many tokens are reserved for the answer.
+    answer: int
     messages: int
-    left_out: int  # messages, from the first one on
+    # The request leaves out this many messages, counted from the first message.
+    left_out: int
 
 
 def describe_context(context: Context) -> MeterView:

@@ -1,9 +1,9 @@
 """The direction of writing of each block of a text, as its readers expect it.
 
-`dir="auto"` asks the first letter alone, and an Arabic sentence that begins with the name of a program is laid out from left
-to right. Here the words decide, by the threshold of Closure's `estimateDirection`: two in five are enough, because a text
-from right to left has names in Latin letters more often than the other way round. The first word counts twice if it is from
-right to left. Addresses and code are no words.
+`dir="auto"` looks at the first letter only, so an Arabic sentence that begins with a program's name is laid out from left to
+right. Here the words decide, by the threshold of Closure's `estimateDirection`: two in five are enough, because texts from
+right to left contain more names in Latin letters than the reverse. The first word counts twice if it is from right to left.
+Addresses and code do not count as words.
 """
 
 import re
@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-MIN_RIGHT_TO_LEFT_WORDS = 0.4  # of all words of a block
+# It is the share of a block's words.
+MIN_RIGHT_TO_LEFT_WORDS = 0.4
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _BLOCKS = ("paragraph_open", "heading_open", "blockquote_open", "table_open")
 _LISTS = ("bullet_list_open", "ordered_list_open", "footnote_block_open")
-# Of which an attribute passes the allow-list.
+# The allow-list lets the attribute pass on these tags.
 DIRECTED_TAGS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "blockquote", "table")
 
 
@@ -28,7 +29,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def find_direction(text: str) -> str:
-    """Return “rtl” or “ltr” for a text with words, and “auto” for another."""
+    """Return “rtl” or “ltr” for a text with words, otherwise “auto”."""
     letters = [letter[0] for word in text.split() if "://" not in word and (letter := _LETTER.search(word))]
     if not letters:
         return "auto"
@@ -37,14 +38,14 @@ def find_direction(text: str) -> str:
 
 
 def write_direction(text: str) -> str:
-    """Return the attribute for an element with a text from right to left in it; nothing for others."""
+    """Return the `dir` attribute for an element whose text has a part from right to left; otherwise nothing."""
     return f' dir="{find_direction(text)}"' if is_right_to_left(text) else ""
 
 
 def set_directions(state: StateCore) -> None:
-    """Give each block its direction, where an outermost block has text from right to left.
+    """Give each block its direction if its outermost block has text from right to left.
 
-    A list is one block: its marks stand on one side. So are the lists within it.
+    A list, with the lists inside it, is a single block: its marks stand on the same side.
     """
     if not is_right_to_left(state.src):
         return
@@ -67,8 +68,6 @@ def set_directions(state: StateCore) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """The token that opens a block, and the texts in it."""
-
     token: Token
     texts: list[str] = field(default_factory=list)
 
@@ -77,7 +76,7 @@ class _Block:
 
 
 def _direct_blocks(blocks: list[_Block]) -> None:
-    """Set the directions of an outermost block and those within it."""
+    """Set the directions of an outermost block and of the blocks within it."""
     if any(map(is_right_to_left, blocks[0].texts)):
         for block in blocks:
             block.token.attrSet("dir", find_direction(" ".join(block.texts)))

@@ -1,6 +1,6 @@
 """Emphasis in Chinese, Japanese and Korean, which write no spaces between words.
 
-CommonMark wants a space or another sign on the outer side of marks beside a bracket: `这是**“重点”**内容` would stay so.
+CommonMark wants a space or punctuation outside of marks beside a bracket, so `这是**“重点”**内容` would stay unchanged.
 By the rule of https://github.com/tats-u/markdown-cjk-friendly, a character of these scripts is enough.
 """
 
@@ -14,15 +14,15 @@ from markdown_it.rules_inline.state_inline import Scanned, StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-# Emoji are as wide as these scripts, and the second half of a Hangul syllable is not.
+# Emoji are as wide as these scripts. The second half of a Hangul syllable is not.
 _EMOJI = re.compile("[\u231a\u231b\u23e9-\u23f3\u25fd-\u2b55\U0001f000-\U0001faff]")
 _HANGUL = re.compile("[\u1160-\u11ff\ud7b0-\ud7fb]")
-# A selector is read over: it chooses how the character before it looks.
+# A variation selector is skipped: it chooses the look of the character before it.
 _SELECTOR = re.compile("[\ufe00-\ufe0e\U000e0100-\U000e01ef]")
 
 
 class CjkInlineParser(ParserInline):
-    """The parser of markdown-it with that rule."""
+    """markdown-it's inline parser with that rule."""
 
     def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
         state = (StateInline if src.isascii() else _CjkState)(src, md, env, tokens)

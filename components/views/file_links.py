@@ -14,12 +14,12 @@ FILES_PREFIX = "/files/"
 class FileView(TypedDict):
     kind: Literal["image", "file"]
     name: str
-    size: int  # bytes
+    # The size is in bytes.
+    size: int
     address: str
 
 
 def describe_files(message: Message) -> list[FileView]:
-    """Describe the files of a message, in its order."""
     return [
         {"kind": part["type"], "name": part["name"], "size": part["size"], "address": _file_address(message, part)}
         for part in files.find_file_parts(message.body["data"].get("content"))

@@ -15,21 +15,24 @@ from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS
 
 
 class AttemptView(TypedDict):
-    """One branch of a fork; it may have been renamed or continued since."""
+    """A branch opened by a fork. It may have been renamed or continued since."""
 
     branch: str
     name: str
     done: bool
 
 
-MAX_SHOWN_ATTEMPTS = 20  # branches on one card: the agent's own have half as many
-AttemptsByCall = Mapping[tuple[str, str], list[AttemptView]]  # by the ids of the calling answer and of its call
+# A card shows this many branches. The agent's own limit is half of this.
+MAX_SHOWN_ATTEMPTS = 20
+# Attempts are found by the ids of the calling answer and of its call.
+AttemptsByCall = Mapping[tuple[str, str], list[AttemptView]]
 _RESULT_FIELDS = ("branch", "answer", "failed", "details")
 
 
 def read_attempts(store: Store, thread_id: str, messages: Sequence[Message]) -> AttemptsByCall:
-    """Return the attempts of each fork call among these messages, in the order of the prompts. They are read only where
-    there is such a call, and once for all calls.
+    """Return the attempts of each fork call among these messages, in the order of the prompts.
+
+    It reads branches only if there is such a call, and once for all calls.
     """
     asking = {(message.parent_id, call_id): message.id for message in messages for call_id in _find_fork_calls(message)}
 
@@ -56,10 +59,11 @@ def _find_fork_calls(message: Message) -> list[str]:
 
 
 def format_results(text: str) -> str:
-    """Format the result of a fork for people: each branch with its answer or failure. Any other text stays as it is."""
+    """Format a fork's result for people: each branch with its answer or failure. Any other text stays unchanged."""
     try:
         results = json.loads(text) if len(text) <= MAX_SHOWN_DETAIL_CHARS else None
-    except (ValueError, RecursionError):  # a file may hold any text
+    except (ValueError, RecursionError):
+        # A file may hold any text.
         return text
     if not isinstance(results, list) or not all(_is_result(each) for each in results):
         return text

@@ -1,7 +1,7 @@
 r"""Formulas in Markdown: `$…$`, `$$…$$`, `\(…\)`, `\[…\]` and the environments of amsmath.
 
-An amount of money stays text, by pandoc's rule: no space inside of the dollars, and no digit after the last one. In a
-growing text (`env["is_growing"]`) a formula that is not closed yet stays text, and so does the rest after it.
+Amounts of money stay text, by pandoc's rule: no space inside the dollar signs, and no digit after the last. In a
+growing text (`env["is_growing"]`) an unclosed formula and the rest after it stay text.
 """
 
 import re
@@ -26,9 +26,11 @@ class Formula:
     """A formula of a text: its TeX, and how it is written and shown."""
 
     source: str
-    written: str  # with its delimiters
+    # It is the TeX with its delimiters.
+    written: str
     is_display: bool
-    is_block: bool  # not within a paragraph
+    # The formula is outside of any paragraph.
+    is_block: bool
 
 
 RuleBlock = Callable[[StateBlock, int, int, bool], bool]
@@ -37,7 +39,8 @@ RenderFormula = Callable[["Formula"], str]
 _CLOSERS = {"$": "$", "$$": "$$", "\\(": "\\)", "\\[": "\\]", "": ""}
 _BRACKETS = {
     "\\(": re.compile(r"\\\(((?:[^\\]|\\[^()])++)\\\)"),
-    "\\[": re.compile(r"\\\[((?:[^\\]|\\[^\[\]])++)\\\](?!\()"),  # else it is a link whose brackets are escaped
+    # The lookahead excludes a link whose brackets are escaped.
+    "\\[": re.compile(r"\\\[((?:[^\\]|\\[^\[\]])++)\\\](?!\()"),
 }
 _BLOCK_OPENER = re.compile(r"\$\$|\\\[|\\begin")
 _CLOSED_LINE = re.compile(r"\$\$.*\$\$|\\\[.*\\\]")
@@ -78,7 +81,7 @@ def _parse_inline_brackets(state: StateInline, silent: bool) -> bool:
 
 
 def _parse_open_formula(state: StateInline, opener: str, silent: bool) -> bool:
-    """Keep the rest of a growing paragraph as text, after a delimiter that is not closed yet."""
+    """Keep the rest of a growing paragraph as text after an unclosed delimiter."""
     if not state.env.get("is_growing") or _CLOSERS[opener] in state.src[state.pos + 2 :]:
         return False
     if not silent:
@@ -92,7 +95,7 @@ def _parse_open_formula(state: StateInline, opener: str, silent: bool) -> bool:
 
 
 def _parse_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a formula that begins a line. It ends before a blank line, as in TeX."""
+    """Parse a formula at the beginning of a line. It ends before a blank line, as in TeX."""
     first = state.bMarks[start] + state.tShift[start]
     opener = _BLOCK_OPENER.match(state.src, first, state.eMarks[start])
     if opener is None or is_code_block(state, start):
@@ -101,10 +104,12 @@ def _parse_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     while limit < end and not state.isEmpty(limit) and state.sCount[limit] >= indent:
         limit += 1
     tokens, line = len(state.tokens), state.line
-    outer_indent, state.blkIndent = state.blkIndent, indent  # a formula ends the list before it, if it is indented less
+    # A formula with a smaller indent ends the list before it.
+    outer_indent, state.blkIndent = state.blkIndent, indent
     is_found = _BLOCK_RULES[opener[0]](state, start, limit, False)
     state.blkIndent = outer_indent
-    if is_found and "$$" in state.tokens[-1].content:  # the line begins and ends with a formula
+    if is_found and "$$" in state.tokens[-1].content:
+        # The line begins and ends with a formula.
         is_found = False
     elif not is_found and limit == end:
         is_found = _parse_open_block(state, start, end)
@@ -131,7 +136,7 @@ def _parse_brackets(state: StateBlock, start: int, end: int, silent: bool) -> bo
 
 
 def _parse_open_block(state: StateBlock, start: int, end: int) -> bool:
-    """Take a formula that may still be closed, as the last block of a growing text."""
+    """Take an open formula as the last block of a growing text: it may still be closed."""
     first = state.bMarks[start] + state.tShift[start]
     if not state.env.get("is_growing") or _CLOSED_LINE.match(state.src, first, state.eMarks[start]):
         return False

@@ -1,6 +1,6 @@
-"""TeX formulas to MathML, which browsers draw themselves. A formula that cannot be read stays the text that it was.
+"""TeX formulas as MathML, which browsers draw themselves. An unreadable formula stays text.
 
-The output has no inline styles: the styles of math-core become classes, which `formula.css` dresses.
+The output has no inline styles: math-core's styles become classes, and `formula.css` defines those.
 """
 
 import re
@@ -9,18 +9,22 @@ import unicodedata
 from math_core import LatexError, LatexToMathML
 
 MAX_FORMULA_CHARS = 5_000
-MAX_FORMULA_BRACES = 1_000  # math-core and nh3 recurse: twice as many levels of "\hat{" end the process
+# math-core and nh3 recurse: twice as many levels of "\hat{" end the process.
+MAX_FORMULA_BRACES = 1_000
 
-MAX_UNCLOSED_BRACKETS = 12  # math-core reads the rest of a formula twice after each: 24 take seconds
+# After each unclosed bracket, math-core reads the rest of a formula twice: 24 take seconds.
+MAX_UNCLOSED_BRACKETS = 12
 
 _CONVERTER = LatexToMathML(fancy_error=False, allow_unreliable_rendering=True)
-# A formula defines no commands: a definition would hold for one formula only, and its expansion multiplies the output.
+# A formula may not define commands: a definition would hold for one formula only, and its expansion multiplies the
+# output.
 _DEFINITION = re.compile(r"\\(?:[a-z]*def|let|[a-z]*newcommand|providecommand|Declare[A-Za-z]*)(?![A-Za-z])")
-# Environments that math-core does not have, or that would number each formula of a text as (1).
+# math-core lacks these environments, or would number every formula of a text as (1).
 _ENVIRONMENT = re.compile(r"\\(begin|end)\{(split|alignat|flalign|eqnarray|align|gather|equation|multline)\*?\}")
 _ALIGNAT_COLUMNS = re.compile(r"(?<=\\begin\{alignat\})\{\d{1,2}\}|(?<=\\begin\{alignat\*\})\{\d{1,2}\}")
 _KNOWN_ENVIRONMENTS = {"split": "aligned", "alignat": "align*", "flalign": "align*", "eqnarray": "align*"}
-_SIZED = r"\\(?:left|right|middle|[bB]igg?[lrm]?)\s*(?:\\[A-Za-z]+|\\?[^\w\s])"  # pairs with no plain bracket
+# Sized delimiters do not pair with plain brackets.
+_SIZED = r"\\(?:left|right|middle|[bB]igg?[lrm]?)\s*(?:\\[A-Za-z]+|\\?[^\w\s])"
 _TOKEN = re.compile(rf"{_SIZED}|\\[A-Za-z]+|\\.|[^\w\s]", re.DOTALL)
 _SIZED_OPENER = re.compile(r"\\[bB]igg?l")
 _PAIRED = (
@@ -61,7 +65,7 @@ STYLE_CLASSES = frozenset(_STYLE_CLASSES.values())
 
 
 def to_mathml(source: str, *, is_display: bool) -> str | None:
-    """Return the MathML of a formula; None where math-core does not know its meaning."""
+    """Return the MathML of a formula; None if math-core cannot interpret it."""
     if len(source) > MAX_FORMULA_CHARS or source.count("{") > MAX_FORMULA_BRACES or _DEFINITION.search(source):
         return None
     if _count_unclosed_brackets(source) > MAX_UNCLOSED_BRACKETS:
@@ -76,8 +80,9 @@ def to_mathml(source: str, *, is_display: bool) -> str | None:
 
 
 def _count_unclosed_brackets(source: str) -> int:
-    """Count the brackets without their closing one in the same group and cell."""
-    groups: list[list[str]] = [[]]  # the closing brackets that are awaited in each open group
+    """Count the brackets not closed in the same group and cell."""
+    # Each open group still expects these closing brackets.
+    groups: list[list[str]] = [[]]
     unclosed = 0
     for mark in _TOKEN.findall(source):
         if mark == "{":

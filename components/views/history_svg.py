@@ -1,7 +1,7 @@
-"""History as a picture for a document: the branches, checkpoints and moves of a conversation, laid out as the page does it.
+"""History as a picture for a document: branches, checkpoints and moves of a conversation, in the page's layout.
 
-assets/modules/history/layout.mjs describes the rules: parents before children, no edge crosses another, and a summary comes
-below the end of what it replaced.
+assets/modules/history/layout.mjs describes the rules: parents before children, no crossing edges, and a summary below the
+end of its replaced messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,22 +17,28 @@ from words import _, ngettext
 
 ROW_HEIGHT = 24
 LANE_WIDTH = 16
-MAX_LANES_WIDTH = 240  # more lanes are nearer to one another
+# More lanes move closer together.
+MAX_LANES_WIDTH = 240
 TEXT_WIDTH = 420
 MAX_LABEL_CHARS = 60
-Place = tuple[int | None, int]  # a segment, and the number of messages up to the place
-Line = Literal["current", "replaced", "other"]  # the current path, what its summaries replaced, and any other path
+# A place is a segment, and the number of messages up to the place.
+Place = tuple[int | None, int]
+# A line is of the current path, of the messages that its summaries replaced, or of any other path.
+Line = Literal["current", "replaced", "other"]
 ROOT: Place = (None, 0)
-_CHECKPOINT_KINDS: Final = {"judge": "milestone", "agent": "agent-checkpoint"}  # by author; others are a "checkpoint"
+# The author decides the kind; all other authors make a "checkpoint".
+_CHECKPOINT_KINDS: Final = {"judge": "milestone", "agent": "agent-checkpoint"}
 _CHECKPOINTS: Final = ("checkpoint", *_CHECKPOINT_KINDS.values())
-_RANKS: Final[dict[Line, int]] = {"other": 0, "replaced": 1, "current": 2}  # of the lines that may continue a lane
+# The line with the highest rank continues a lane.
+_RANKS: Final[dict[Line, int]] = {"other": 0, "replaced": 1, "current": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A branch, a checkpoint or a move at a place; `anchor` is an element of the document, if it has the place."""
+    """A branch, a checkpoint or a move at a place. `anchor` is the document's element for the place, if there is one."""
 
-    kind: str  # "checkpoint", "milestone", "agent-checkpoint", "move", "summary", "branch" or "here"
+    # It is "checkpoint", "milestone", "agent-checkpoint", "move", "summary", "branch" or "here".
+    kind: str
     text: str
     anchor: str = ""
 
@@ -44,18 +50,23 @@ class _Node:
     parent: "_Node | None" = None
     children: "list[_Node]" = field(default_factory=list)
     line: Line = "other"
-    after: "_Node | None" = None  # where the path goes on above what a summary here replaced; the parent is the end of that
+    # For a summary, this is the node before it on the path. Its `parent` is then the end of the replaced messages.
+    after: "_Node | None" = None
     size: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     lane: int
-    label: Label | None  # None: a fork, or the beginning
-    end: Label | None  # the branch that ends with this checkpoint
-    above: int | None  # the row that it is joined to
+    # The label is None for a fork, and for the beginning.
+    label: Label | None
+    # This branch ends with the checkpoint.
+    end: Label | None
+    # The row with this index is joined to this row from above.
+    above: int | None
     line: Line
-    edge: Line  # to the row above
+    # The line to the row above is of this kind.
+    edge: Line
 
 
 def list_labels(
@@ -63,7 +74,7 @@ def list_labels(
 ) -> list[tuple[Place, Label]]:
     """Return the moves, checkpoints and branches by their places.
 
-    `anchors` are those of checkpoints, by their index; `message_anchors` those of messages, by segment and depth.
+    `anchors` names the anchors of checkpoints by their index, and `message_anchors` those of messages by segment and depth.
     """
     moves = [_label_move(each, message_anchors.get(each.node.place, "")) for each in conversation.moves]
     found = [
@@ -75,7 +86,7 @@ def list_labels(
 
 
 def list_summaries(conversation: ReadableConversation) -> list[tuple[Place, Place]]:
-    """Return the place of each summary, and the end of what it replaced."""
+    """Return the place of each summary, and the end of its replaced messages."""
     known = [(each.node, each.replaced) for each in conversation.moves if each.replaced]
     return [((node.segment, node.depth + 1), (end.segment, end.depth + 1)) for node, end in known]
 
@@ -122,7 +133,7 @@ def lay_out(
 
 
 def _join(nodes: dict[Place, _Node], forks: Mapping[int, Fork | None]) -> None:
-    """Add the forks above the places, and set the parent of each: the place before it on its segment, or the fork."""
+    """Add the forks above the places, and set each parent: the place before it on its segment, or the fork."""
     waiting, seen = [segment for segment, _ in nodes if segment is not None], set[int]()
     while waiting:
         segment = waiting.pop()
@@ -147,7 +158,7 @@ def _sort_key(place: Place) -> tuple[int, int]:
 
 
 def _move_below(summary: _Node, end: _Node) -> None:
-    """Put a summary below the end of what it replaced."""
+    """Put a summary below the end of its replaced messages."""
     above: _Node | None = end
     while above is not None:
         if above is summary:
@@ -162,9 +173,10 @@ def _move_below(summary: _Node, end: _Node) -> None:
 
 
 def _mark_lines(nodes: Mapping[Place, _Node]) -> None:
-    """Mark the path to the current position, and what its summaries replaced."""
+    """Mark the path to the current position, and the replaced messages of its summaries."""
     node = next((each for each in nodes.values() if any(label.kind == "here" for label in each.labels)), None)
-    after: _Node | None = None  # where the path goes on above what a summary replaced
+    # Above a summary's replaced messages, the path continues at this node.
+    after: _Node | None = None
     while node is not None:
         if node is after:
             after = None
@@ -174,7 +186,7 @@ def _mark_lines(nodes: Mapping[Place, _Node]) -> None:
 
 
 def _drop_if_bare(node: _Node) -> None:
-    """Take a node out of the tree that has no label and is no fork."""
+    """Take a node without a label out of the tree, unless it is a fork."""
     if node.parent is None or node.labels or len(node.children) > 1:
         return
     place = node.parent.children.index(node)
@@ -184,7 +196,7 @@ def _drop_if_bare(node: _Node) -> None:
 
 
 def _measure(root: _Node) -> None:
-    """Count the rows below each node, and put the child last that continues its lane: the current one, or the largest."""
+    """Count the rows below each node. Sort the child to continue its lane, the current or largest, to the end."""
     order = [root]
     for node in order:
         order += node.children
@@ -211,7 +223,7 @@ def _emit(root: _Node) -> list[Row]:
 
 
 def _find_fold(node: _Node) -> tuple[Label | None, Label | None]:
-    """Return a checkpoint and the end of a branch that are one row, as on the page."""
+    """Return a checkpoint and a branch's end for a shared row, as on the page."""
     checkpoint = next((each for each in reversed(node.labels) if each.kind in _CHECKPOINTS), None)
     ends = [each for each in node.labels if each.kind in ("here", "branch")]
     here = next((each for each in ends if each.kind == "here"), None)
@@ -220,7 +232,7 @@ def _find_fold(node: _Node) -> tuple[Label | None, Label | None]:
 
 
 def draw(rows: Sequence[Row]) -> str:
-    """Draw rows as SVG without styles, scripts and references to anything outside of the document."""
+    """Draw rows as SVG without styles, scripts or references to anything outside of the document."""
     lanes = max((row.lane for row in rows), default=0)
     step = min(LANE_WIDTH, MAX_LANES_WIDTH / lanes) if lanes else LANE_WIDTH
     text_x = 15 + (lanes + 1) * step
@@ -237,7 +249,7 @@ def draw(rows: Sequence[Row]) -> str:
 
 
 def _draw_edge(row: Row, above: Row, number: int, step: float) -> str:
-    """Draw the line from a row to the one above it: down its lane, and then over to the other."""
+    """Draw the line from a row to the row above it: down its lane, and then over to the other lane."""
     start_x, x = 15 + above.lane * step, 15 + row.lane * step
     start, y = ((row.above or 0) + 0.5) * ROW_HEIGHT, (number + 0.5) * ROW_HEIGHT
     bend = "" if start_x == x else f"V{y - ROW_HEIGHT:g}C{start_x:g} {y - 8:g} {x:g} {y - 18:g} {x:g} {y:g}"

@@ -13,7 +13,7 @@ _MOVE_KINDS: Final = {OperationKind.GOTO: "goto", OperationKind.REWIND: "rewind"
 
 
 def describe_tree(tree: ConversationTree, thread_id: str) -> dict[str, Any]:
-    """Describe the forks, the moves, and the checkpoints that the current branch does not show."""
+    """Describe the forks, the moves, and the checkpoints outside of the current branch."""
     left = tree.left_behind
     return {
         "segments": [_describe_segment(segment, fork) for segment, fork in tree.forks.items()],
@@ -34,14 +34,14 @@ def _describe_left_behind(left: LeftBehind, thread_id: str) -> dict[str, Any]:
 
 
 def describe_place(node: Node | None) -> dict[str, Any]:
-    """Describe the place of a message: its segment, the number of messages up to it, and its id. None: the beginning."""
+    """Describe the place of a message: its segment, the number of messages up to it, and its id. None is the beginning."""
     if node is None:
         return {"segment": None, "messages": 0, "message": None}
     return {"segment": node.segment, "messages": node.depth + 1, "message": node.id}
 
 
 def _describe_segment(segment: int, fork: Fork | None) -> dict[str, Any]:
-    """Describe a segment of the outline and the place that it forks from."""
+    """Describe a segment of the outline, and where it forks from its parent."""
     parent = {"parent": fork.segment, "from": fork.length, "message": fork.message_id} if fork else None
     return {"id": segment, **(parent or {"parent": None, "from": 0, "message": None})}
 

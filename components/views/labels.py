@@ -16,7 +16,7 @@ MAX_INPUTS_CHARS = 300
 
 
 def build_label(stored: Message, *, is_note: bool) -> str | None:
-    """Return the label of a message: a move, a note, its author, or a model without tools."""
+    """Return the label of a message, or None. It names a move, a note, the author, or a model without tools."""
     if (mark := MoveMark.of(stored)) is not None:
         return _build_move_label(mark)
     if (excerpt := ExcerptMark.of(stored)) is not None:
@@ -32,7 +32,6 @@ def build_label(stored: Message, *, is_note: bool) -> str | None:
 
 
 def _build_question_label(stored: Message) -> str | None:
-    """Return the label of a question to an agent: its author."""
     mark = QuestionMark.of(stored)
     if mark is None:
         return None
@@ -40,7 +39,7 @@ def _build_question_label(stored: Message) -> str | None:
 
 
 def _build_move_label(mark: MoveMark) -> str:
-    """Return the label of a move: its effect, and the sources that the agent had read before."""
+    """Label a move with its effect, and the sources read by the agent before."""
     did = (
         _("the agent replaced an answer at this point") if mark.kind == "rewind" else _("the agent went back to this point")
     )

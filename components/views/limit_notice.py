@@ -1,4 +1,4 @@
-"""The line under the field that tells a person of their limits before they are reached."""
+"""The line under the composer with a person's nearly reached limits."""
 
 from checkpoints import Store, Thread
 from checkpoints.person_limits import NOTICE_SHARE, PersonLimits, PersonUse
@@ -6,7 +6,7 @@ from words import _
 
 
 def describe_limits(store: Store, thread: Thread | None) -> str | None:
-    """Describe the limits that are nearly reached, also the room of a thread's owner; None far from all of them."""
+    """Describe the nearly reached limits, including the room of a thread's owner; None if none is near."""
     owner, now = store.database.name_owner(), store.now()
     notices = _list_notices(store.meter.limits, store.meter.count_use(owner, now))
     if thread is not None and thread.owner != owner and store.meter.is_room_short(thread.owner, now):
@@ -26,5 +26,5 @@ def _list_notices(limits: PersonLimits, use: PersonUse) -> list[str]:
 
 
 def _measure(used: int, limit: int | None) -> int | None:
-    """Return the part of a limit that is used, in percent; None where that is no news."""
+    """Return the used part of a limit in percent; None while it is no news."""
     return None if limit is None or used < NOTICE_SHARE * limit else min(100, used * 100 // limit)

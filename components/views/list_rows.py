@@ -10,7 +10,8 @@ from checkpoints.values.thread_ids import write_thread_id
 from components.views.names import name_other
 from words import say_error
 
-MAX_SHOWN_DESCRIPTION_CHARS = 500  # of a checkpoint
+# This much of a checkpoint's description is shown.
+MAX_SHOWN_DESCRIPTION_CHARS = 500
 
 
 def describe_thread(value: Thread) -> dict[str, Any]:
@@ -20,8 +21,10 @@ def describe_thread(value: Thread) -> dict[str, Any]:
         "updated": value.updated_at.isoformat(),
         "pinned": value.pinned,
         "archived": value.archived,
-        "tags": list(value.tags),  # ids; the list of conversations comes with their names
-        "owner": name_other(value.owner),  # of one that somebody else shares
+        # The tags are ids; the list of conversations comes with their names.
+        "tags": list(value.tags),
+        # The owner is named if somebody else shares the conversation.
+        "owner": name_other(value.owner),
     }
 
 
@@ -34,7 +37,7 @@ def describe_run(value: Run | None) -> dict[str, Any] | None:
 
 
 def describe_checkpoint(value: Checkpoint, thread_id: str, standing_ids: Sequence[str] = ()) -> dict[str, Any]:
-    """Describe a checkpoint. `standing_ids`: those where the conversation stands, of which the newest is named so."""
+    """Describe a checkpoint. `standing_ids` are the checkpoints at the current place; the newest of them is marked."""
     missing = len(value.description) - MAX_SHOWN_DESCRIPTION_CHARS
     address = f"/api/threads/{write_thread_id(thread_id)}/checkpoints/{quote(value.id)}/description"
     return {
@@ -48,8 +51,10 @@ def describe_checkpoint(value: Checkpoint, thread_id: str, standing_ids: Sequenc
         "time": value.timestamp.isoformat(),
         "segment": value.node.segment if value.node else None,
         "messages": value.message_count,
-        "message": value.node.id if value.node else None,  # the last one of its state
-        "detached": value.detached,  # its messages are not on the path of its branch
+        # It is the last message of its state.
+        "message": value.node.id if value.node else None,
+        # Its messages are not on the path of its branch.
+        "detached": value.detached,
         "tokens": value.tokens,
         "pinned": value.pinned,
         "here": value.id in standing_ids[-1:],
@@ -58,13 +63,13 @@ def describe_checkpoint(value: Checkpoint, thread_id: str, standing_ids: Sequenc
 
 
 def _name_saver(value: Checkpoint) -> str | None:
-    """Return the name of another person who saved a checkpoint; empty for oneself, None where nobody knows."""
+    """Return the name of another person who saved a checkpoint; empty for the reader, None if unknown."""
     is_alone = get_acting_owner() in (NOBODY, EVERYBODY, LOCAL_OWNER)
     return name_other(value.person) if value.person or is_alone else None
 
 
 def describe_branch(value: Branch, head: Node | None, shared: int, current: str) -> dict[str, Any]:
-    """Describe a branch. `shared`: the number of messages that it shares with the current one."""
+    """Describe a branch. `shared` counts its messages on the current branch."""
     return {
         "id": value.id,
         "name": value.name,

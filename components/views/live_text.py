@@ -1,4 +1,4 @@
-"""Growing Markdown: closed blocks are formatted once, the rest again at every look."""
+"""Growing Markdown: closed blocks are formatted once, and the rest is formatted again at every look."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -10,36 +10,47 @@ LookElsewhere = Callable[[str, Definitions], Awaitable[tuple[Look, float] | None
 
 
 class StreamingMarkdown:
-    """Finished HTML plus tail equals `to_html` of the whole text, but for seven things that only the end of the answer
-    settles, so that the final HTML should replace the streamed one: a link whose definition comes in a later block, or after
-    MAX_DEFINITION_CHARS of others, one that makes the whole text too large, a definition whose title goes on over a block's
-    end, a block longer than MAX_TAIL_CHARS, which is shown unformatted until it ends (longer than MAX_FORMATTED_CHARS: for
-    good), the colours of long code, footnotes, which stand below the whole text, and a formula that is not closed.
+    """Finished HTML plus tail equals `to_html` of the whole text, except for seven things known only at the end.
 
-    `look_elsewhere` formats a possibly expensive text off the event loop, and returns the seconds that it took. Where it
-    gives up (None), the text is shown unformatted until it is twice as long.
+    The final HTML should therefore replace the streamed HTML. The exceptions are:
+    - a link whose definition comes in a later block, or after MAX_DEFINITION_CHARS of other definitions;
+    - a link that makes the whole text too large;
+    - a definition whose title continues past a block's end;
+    - a block longer than MAX_TAIL_CHARS: it is unformatted until it ends, or for good beyond MAX_FORMATTED_CHARS;
+    - the colours of long code;
+    - footnotes, because they stand below the whole text;
+    - an unclosed formula.
+
+    `look_elsewhere` formats a possibly expensive text off the event loop, and returns the seconds it took. If it gives
+    up (None), the text is shown unformatted until it is twice as long.
     """
 
     def __init__(self, look_elsewhere: LookElsewhere) -> None:
         self._look_elsewhere = look_elsewhere
-        self._chunks: list[str] = []  # not looked at yet
-        self._put_off = 0  # so many of them were too little to look at
-        self._pending = ""  # the unfinished text
-        self._definitions: Definitions = {}  # in finished blocks
+        # These chunks have not been looked at yet.
+        self._chunks: list[str] = []
+        # This many chunks were too little for a look.
+        self._put_off = 0
+        self._pending = ""
+        # The finished blocks have these definitions.
+        self._definitions: Definitions = {}
         self._tail = ""
-        self._before = (("", 0), "")  # the closed part of the tail with the number of definitions before it, and its HTML
-        self._plain_below = 0  # characters; a shorter text is not tried again
-        self.cost_seconds = 0.0  # the processor's, for the last look
+        # It has the closed part of the tail, the number of definitions before it, and its HTML.
+        self._before = (("", 0), "")
+        # A shorter text, in characters, is not tried again.
+        self._plain_below = 0
+        # The last look took this much processor time.
+        self.cost_seconds = 0.0
 
     def feed(self, text: str) -> None:
-        """Add text as it arrives; costs nothing until the next look."""
+        """Add text as it arrives. This costs nothing until the next look."""
         self._chunks.append(text)
 
     async def take(self) -> tuple[str, str]:
-        """Return the HTML of the blocks finished since the last call, and the HTML that replaces the tail.
+        """Return the HTML of the blocks finished since the last call, and the HTML to replace the tail.
 
-        A long tail waits until it has grown by one percent (40 characters in 4,000), or until nothing more was fed
-        between two calls: so a stream that rests is shown to its last character by the second call.
+        A long tail waits until it has grown by one percent (40 characters in 4,000), or until no text was fed between two
+        calls. The second call on a resting stream therefore shows every character.
         """
         waiting = sum(map(len, self._chunks))
         self.cost_seconds = 0.0
@@ -85,8 +96,10 @@ class StreamingMarkdown:
         return finished
 
     def _format_before(self, text: str) -> str:
-        """Format the text before the last paragraph, or return it from the last look: a paragraph after a blank line
-        changes nothing before it. Formatting both at every look was two fifths of the server's work for an answer.
+        """Format the text before the last paragraph, or reuse the last look's HTML: a paragraph after a blank line changes
+        nothing before it.
+
+        Formatting both at every look was two fifths of the server's work for an answer.
         """
         key = text, len(self._definitions)
         if key != self._before[0]:

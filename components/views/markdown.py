@@ -1,11 +1,11 @@
-"""Markdown to safe HTML, on the server, for finished messages and for answers that are still being written.
+"""Markdown to safe HTML, on the server, for finished messages and for answers in progress.
 
-Three layers: markdown-it-py with raw HTML off, pygments for code (CSS classes only), an nh3 allow-list over the result.
-Nothing that this module returns loads anything: a Markdown image becomes a link that shows its alt text and its host,
-because a remote image is a channel by which a model can send a conversation away.
+There are three layers: markdown-it-py with raw HTML off, pygments for code (CSS classes only), and an nh3 allow-list over
+the result. The output never loads anything: a Markdown image becomes a link with its alt text and host, because a model
+could use a remote image to send a conversation away.
 
-Some texts take seconds to minutes. The server itself formats cheap ones only (`is_cheap`); `rendering.py` sends the others
-to a process of their own.
+Some texts take seconds to minutes. The server itself formats cheap texts only (`is_cheap`); `rendering.py` sends the others
+to a separate process.
 """
 
 from __future__ import annotations
@@ -25,41 +25,53 @@ from components.views.formula_rules import OPEN_FORMULA
 from components.views.markdown_parser import Highlight, HtmlTooLargeError, choose_parser
 from components.views.sanitizer import clean_html
 
-MAX_FORMATTED_CHARS = 200_000  # a longer text is shown as it is
-MAX_HIGHLIGHTED_CHARS = 20_000  # of one code block
-MAX_TAIL_CHARS = 20_000  # of an unfinished block that is formatted again at every look
-MAX_HIGHLIGHTED_TAIL_CHARS = 2_000  # of a code block that may still grow
-MAX_HTML_BYTES = 500_000  # of one text
-MAX_LINK_CHARS = 30_000  # of the addresses and titles of its links, and MAX_LINK_CHARS_EACH for each of its characters:
-MAX_LINK_CHARS_EACH = 12  # so many become of an emoji in an address
-MAX_DEFINITION_CHARS = 20_000  # of the link definitions that the finished blocks of a streamed text leave
+# A longer text is shown unformatted.
+MAX_FORMATTED_CHARS = 200_000
+# The limit applies to one code block.
+MAX_HIGHLIGHTED_CHARS = 20_000
+# An unfinished block of at most this length is formatted again at every look.
+MAX_TAIL_CHARS = 20_000
+# The limit applies to a code block that may still grow.
+MAX_HIGHLIGHTED_TAIL_CHARS = 2_000
+# The limit applies to one text's HTML.
+MAX_HTML_BYTES = 500_000
+# A text's link addresses and titles may have MAX_LINK_CHARS, and MAX_LINK_CHARS_EACH more for each of its characters: an
+# emoji in an address becomes this many.
+MAX_LINK_CHARS = 30_000
+MAX_LINK_CHARS_EACH = 12
+# The finished blocks of a streamed text keep definitions of at most this length.
+MAX_DEFINITION_CHARS = 20_000
 MAX_CHEAP_CHARS = 4_000
-MAX_CHEAP_MARKS = 500  # a mark costs up to 60 µs
+# A mark costs up to 60 µs.
+MAX_CHEAP_MARKS = 500
 
-Definitions = dict[str, Any]  # link definitions by label, as markdown-it keeps them
+# Link definitions are by label, as markdown-it keeps them.
+Definitions = dict[str, Any]
 
-_DEFINITION_CHARS = 50  # of one as JSON, beside its label, address and title
+# The JSON of a definition has this many characters beside its label, address and title.
+_DEFINITION_CHARS = 50
 _FORMATTER = HtmlFormatter(nowrap=True)
 _LONE_MARK = re.compile(r"\n {0,3}[-=] *\Z")
-# A line in which nothing can mean anything to Markdown; a dot within a word may make it an address.
+# Such a line has no meaning in Markdown. A dot within a word may make it an address.
 _PROSE = re.compile(r"(?!\d+[.)]|-|\s)(?:[^\W_]|[ ,;!?'\"()%…–—-]|(?!\.[^\W_])\.)++")
 _MARKS = "[]!*_`<>&\\\n#+-~="
-_DEAR = ("```", "~~~", "|")  # code, and tables: 2,000 characters can ask for 65,536 cells, which take two seconds
+# Code is expensive, and so are tables: 2,000 characters can ask for 65,536 cells, which take two seconds.
+_DEAR = ("```", "~~~", "|")
 _FORMULA = re.compile(r"\$[^$]*\$|\\(?:[(\[]|begin)")
 
 
 @dataclass(frozen=True)
 class Look:
-    """The result of formatting a growing text: HTML of its closed blocks, the open text, and the HTML of that."""
+    """The result of formatting a growing text: HTML of its closed blocks, the open text, and the open text's HTML."""
 
     finished: str
     pending: str
-    definitions: Definitions  # of all finished blocks
+    definitions: Definitions
     tail: str
 
 
 def is_cheap(text: str) -> bool:
-    """Return whether formatting `text` cannot take longer than some 30 ms, whatever it contains and whatever is defined."""
+    """Return whether formatting `text` takes at most about 30 ms, whatever it contains and whatever is defined."""
     return (
         len(text) <= MAX_CHEAP_CHARS
         and sum(map(text.count, _MARKS)) <= MAX_CHEAP_MARKS
@@ -78,9 +90,9 @@ def highlight_code(source: str, lexer: Lexer) -> str:
 
 
 def render_markdown(text: str, *, colour: Highlight = highlight_code) -> str:
-    """Return safe HTML for `text`. A line break stays a line break, as people expect of a chat.
+    """Return safe HTML for `text`. A line break stays a line break, as people expect in a chat.
 
-    This takes as long as it takes: the server calls it for cheap texts only.
+    There is no time limit, so the server calls it for cheap texts only.
     """
     return _format(text, {"references": {}, "colour": colour, "longest": MAX_HIGHLIGHTED_CHARS})
 
@@ -89,7 +101,8 @@ def format_text(text: str, definitions: Definitions, colour: Highlight = highlig
     """Format a part of a streamed text with the given link definitions, and add its own definitions to them."""
     longest = MAX_HIGHLIGHTED_TAIL_CHARS if is_tail else MAX_HIGHLIGHTED_CHARS
     env: dict[str, Any] = {"references": definitions, "colour": colour, "longest": longest, "is_part": True}
-    env["is_growing"] = is_tail and not text.rstrip(" \t").endswith(("\n\n", "\r\n\r\n"))  # a blank line ends a formula
+    # A blank line ends a formula.
+    env["is_growing"] = is_tail and not text.rstrip(" \t").endswith(("\n\n", "\r\n\r\n"))
     return _format(text, env)
 
 
@@ -99,7 +112,7 @@ def _format(text: str, env: dict[str, Any]) -> str:
 
 
 def _render(text: str, env: dict[str, Any]) -> str | None:
-    """Return the HTML of `text`, not clean yet; None where it would be too large."""
+    """Return the unsanitised HTML of `text`; None if it would be too large."""
     link_chars = min(MAX_LINK_CHARS + MAX_LINK_CHARS_EACH * len(text), MAX_HTML_BYTES)
     try:
         html: str = choose_parser(text).render(text, {**env, "open_links": 0, "link_chars_left": link_chars})
@@ -109,12 +122,12 @@ def _render(text: str, env: dict[str, Any]) -> str | None:
 
 
 def to_plain_html(text: str) -> str:
-    """Return `text` as it was written, unformatted, with its line breaks."""
+    """Return `text` unformatted, with its line breaks."""
     return f'<pre class="plain">{escape(_replace_surrogates(text), quote=False)}</pre>\n'
 
 
 def escape_text(text: str) -> str:
-    """Return a text that is no Markdown as HTML, with its line breaks, and each line in its direction."""
+    """Return plain text as HTML, with its line breaks, and each line in its direction."""
     if not is_right_to_left(text):
         return escape(text).replace("\n", "<br>")
     return "".join(f"<div{write_direction(line)}>{escape(line) or '<br>'}</div>" for line in text.split("\n"))
@@ -134,7 +147,7 @@ def cut_finished(text: str, definitions: Definitions, colour: Highlight = highli
     CommonMark never reopens a closed block.
     """
     end = text.rfind("\n") + 1
-    # Line numbers need one kind of line end; the last character is a "\n", so that no "\r\n" is cut in two.
+    # Line numbers need a single kind of line end. The last character is a "\n", so no "\r\n" is cut in two.
     lines = text[:end].replace("\r\n", "\n").replace("\r", "\n").split("\n")
     last = _find_last_block(lines)
     if last == 0:
@@ -145,7 +158,7 @@ def cut_finished(text: str, definitions: Definitions, colour: Highlight = highli
 
 
 def _drop_long_definitions(definitions: Definitions) -> None:
-    """Keep the first MAX_DEFINITION_CHARS: they are sent to the process that formats with each look."""
+    """Keep the first MAX_DEFINITION_CHARS: each look sends them to the formatting process."""
     chars = 0
     for label, link in list(definitions.items()):
         chars += len(label) + len(link["href"]) + len(link["title"]) + _DEFINITION_CHARS
@@ -157,7 +170,7 @@ def format_tail(text: str, definitions: Definitions, colour: Highlight = highlig
     """Format the open text. Code beyond MAX_HIGHLIGHTED_TAIL_CHARS gets its colours once it is finished."""
     if len(text) > MAX_TAIL_CHARS:
         return to_plain_html(text)
-    # "text\n-" usually begins a list, but is a heading until the next token: do not show it yet.
+    # "text\n-" usually begins a list, but is a heading until the next token, so it is not shown yet.
     return format_text(_LONE_MARK.sub("", text), dict(definitions), colour, is_tail=True)
 
 
@@ -167,12 +180,11 @@ def is_prose(line: str) -> bool:
 
 
 def format_prose(line: str) -> str:
-    """Format a paragraph of one such line."""
     return f"<p{write_direction(line)}>{escape(line.rstrip(), quote=False)}</p>\n"
 
 
 def _replace_surrogates(text: str) -> str:
-    """Join surrogate pairs and replace lone ones: models emit them, and neither nh3 nor a socket can carry them."""
+    """Join surrogate pairs and replace lone surrogates: models emit them, and neither nh3 nor a socket can carry them."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -181,9 +193,9 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _find_last_block(lines: list[str]) -> int:
-    """Return the line at which the last outermost block begins: everything before it is closed for good.
+    """Return the line where the last outermost block begins. Everything before it is closed for good.
 
-    A formula that is still open may turn out to be none. Then it continues the block that ends at it.
+    An open formula may turn out to be none. It then continues the block that ends right before it.
     """
     tokens: list[Token] = []
     parser = choose_parser(text := "\n".join(lines))

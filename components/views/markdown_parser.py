@@ -1,8 +1,8 @@
 """Markdown as the page understands it: CommonMark with tables, strikethrough, task lists, footnotes and formulas.
 
-`choose_parser(text).render` returns HTML that is not clean yet. Its environment holds `references` (link definitions),
-`colour` (a `Highlight`), `longest` (characters of highlighted code), `open_links`, `link_chars_left` (of all addresses and
-titles), and of a streamed text `is_part` and `is_growing`.
+`choose_parser(text).render` returns unsanitised HTML. Its environment holds `references` (link definitions), `colour` (a
+`Highlight`), `longest` (characters of highlighted code), `open_links`, `link_chars_left` (of all addresses and titles), and
+for a streamed text `is_part` and `is_growing`.
 """
 
 import re
@@ -31,14 +31,19 @@ from components.views.formulas import to_mathml
 from components.views.sanitizer import URL_SCHEMES
 from words import N_, _
 
-MAX_TABLE_CELLS = 5_000  # a larger table is shown as it was written
-MAX_TEXT_CELLS = 10_000  # of all tables of a text; those after them are shown as they were written
-MIN_LONG_CELL_CHARS = 32  # a cell of so many characters is not crushed to one word a line
+# A larger table is shown as its source.
+MAX_TABLE_CELLS = 5_000
+# The limit counts the cells of all tables in a text. Later tables are shown as their source.
+MAX_TEXT_CELLS = 10_000
+# A cell with this many characters is not squeezed to a word per line.
+MIN_LONG_CELL_CHARS = 32
 
-Highlight = Callable[[str, Lexer], str | None]  # None: the code stays without colours
+# None leaves the code without colours.
+Highlight = Callable[[str, Lexer], str | None]
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+#._-]{0,29}", re.ASCII)
-_BRACKET = re.compile(r"\[[\^ xX]")  # of a footnote or a task
+# It begins a footnote or a task.
+_BRACKET = re.compile(r"\[[\^ xX]")
 _TASK = re.compile(r"\[([ xX])\]\s+")
 _MAX_HEADING_LEVEL = 6
 _IMAGE_HINT = N_("Images from other sites are not loaded. The link opens a new tab.")
@@ -49,10 +54,10 @@ class HtmlTooLargeError(Exception):
 
 
 class _Renderer(RendererHTML):
-    """markdown-it's own output, but for code, images, footnotes, boxes of tasks and the alignment of table cells."""
+    """markdown-it's renderer, except for code, images, footnotes, task boxes and the alignment of table cells."""
 
     def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Headings are one level lower: the first level is the page's, for the title of the conversation."""
+        """Render headings a level lower: the first level is the conversation's title on the page."""
         level = int(tokens[idx].tag[1:])
         tokens[idx].tag = f"h{min(level + 1, _MAX_HEADING_LEVEL)}"
         return self.renderToken(tokens, idx, options, env)
@@ -67,7 +72,7 @@ class _Renderer(RendererHTML):
         return _render_code(tokens[idx].content, "", env)
 
     def open_formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Render a formula that is not closed yet as the text that it is."""
+        """Render an unclosed formula as text."""
         text = escape(tokens[idx].content.rstrip(), quote=False).replace("\n", "<br>\n")
         return f"<p>{text}</p>\n"
 
@@ -79,7 +84,7 @@ class _Renderer(RendererHTML):
     link_close = link_open
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Render an image as a link, or as plain text inside of a link: links cannot be nested."""
+        """Render an image as a link, or as plain text inside a link, because links cannot be nested."""
         source = str(tokens[idx].attrs.get("src", ""))
         _count_link(tokens[idx], env)
         alt = self.renderInlineAsText(tokens[idx].children, options, env)
@@ -89,7 +94,7 @@ class _Renderer(RendererHTML):
         return f'<a href="{escape(source)}" title="{escape(_(_IMAGE_HINT))}">{label}</a>'
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Alignment as a class, because inline styles do not pass the allow-list."""
+        """Render the alignment as a class, because inline styles do not pass the allow-list."""
         style = str(tokens[idx].attrs.pop("style", ""))
         classes = ["align-" + style.removeprefix("text-align:")] if style else []
         if len(tokens[idx + 1].content) >= MIN_LONG_CELL_CHARS:
@@ -102,7 +107,7 @@ class _Renderer(RendererHTML):
 
 
 def _count_link(link: Token, env: EnvType) -> None:
-    """Count the address and the title of a link before they are written: one definition may be named by many links."""
+    """Count a link's address and title before they are written, because many links may use the same definition."""
     env["link_chars_left"] -= sum(len(str(value)) for value in link.attrs.values())
     if env["link_chars_left"] < 0:
         raise HtmlTooLargeError
@@ -111,12 +116,13 @@ def _count_link(link: Token, env: EnvType) -> None:
 def _image_host(address: str) -> str:
     try:
         return urlsplit(address).hostname or "image"
-    except ValueError:  # "http://[" is not an address at all
+    except ValueError:
+        # "http://[" is not an address at all.
         return "image"
 
 
 def _render_code(source: str, language: str, env: EnvType) -> str:
-    """`source` as a code block; a language that is not known, and a very long block, stay without colours."""
+    """Render `source` as a code block. Unknown languages and very long blocks have no colours."""
     name = language if _LANGUAGE.fullmatch(language) else ""
     lexer_class = _find_lexer_class(name.lower()) if name and len(source) <= env["longest"] else None
     coloured = env["colour"](source, lexer_class(stripnl=False, ensurenl=False)) if lexer_class else None
@@ -126,7 +132,7 @@ def _render_code(source: str, language: str, env: EnvType) -> str:
 
 @lru_cache(maxsize=512)
 def _find_lexer_class(name: str) -> type[Lexer] | None:
-    """Return the lexer of a language. An unknown name costs a search of every lexer (80 ms at first), so it is cached."""
+    """Return the lexer of a language. Cached, because an unknown name costs a search of every lexer (80 ms at first)."""
     try:
         return find_lexer_class_by_name(name)
     except ClassNotFound:
@@ -134,7 +140,7 @@ def _find_lexer_class(name: str) -> type[Lexer] | None:
 
 
 def _render_formula(formula: Formula) -> str:
-    """Render a formula with its TeX beside it, for copies; its TeX alone where it cannot be read."""
+    """Render a formula with its TeX beside it, for copies. An unreadable formula becomes its TeX."""
     mathml = to_mathml(formula.source, is_display=formula.is_display)
     written = escape(formula.written)
     if mathml is None:
@@ -146,8 +152,10 @@ def _render_formula(formula: Formula) -> str:
 
 
 def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table, or as the code block of its source one that exceeds MAX_TABLE_CELLS, or with the tables before it
-    MAX_TEXT_CELLS: two characters can ask for a row of hundreds of cells.
+    """Parse a table, or its source as a code block.
+
+    The code block is for a table beyond MAX_TABLE_CELLS, or beyond MAX_TEXT_CELLS with the tables before it: two characters
+    can ask for a row of hundreds of cells.
     """
     if not table(state, start, end, True):
         return False
@@ -158,13 +166,14 @@ def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     limit = min(end, start + 1 + cells // columns)
     before = len(state.tokens)
     is_whole = table(state, start, limit, False) and (state.line < limit or limit == end or state.isEmpty(limit))
-    last = state.line if is_whole else limit  # the cells of a table that is given up were parsed as well
+    # The cells of a table that is given up were parsed as well.
+    last = state.line if is_whole else limit
     state.env["cells"] = state.env.get("cells", 0) + columns * (last - start - 1)
     return True if is_whole else _parse_table_source(state, start, end, before)
 
 
 def _parse_table_source(state: StateBlock, start: int, end: int, token_count: int) -> bool:
-    """Parse a table as the code block of its source, in place of the tokens since there were `token_count`."""
+    """Parse a table's source as a code block. It replaces the tokens after the first `token_count`."""
     del state.tokens[token_count:]
     last = start + 2
     while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
@@ -177,7 +186,7 @@ def _parse_table_source(state: StateBlock, start: int, end: int, token_count: in
 def _add_task_boxes(state: StateCore) -> None:
     """Begin the items of a task list with a box.
 
-    The plugin for it writes raw HTML, and searches the list of each item anew.
+    The plugin for task lists writes raw HTML, and searches the list again for each item.
     """
     for place in range(2, len(state.tokens)):
         item, paragraph, inline = state.tokens[place - 2 : place + 1]
@@ -195,12 +204,12 @@ def _add_task_boxes(state: StateCore) -> None:
 
 
 def _parse_footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse the text of a footnote. A streamed text has none: they would move to its end with each look."""
+    """Parse the text of a footnote. Streamed texts have no footnotes: each look would move them to the end."""
     return "is_part" not in state.env and footnote_def(state, start, end, silent)
 
 
 def _keep_unused_footnotes(state: StateCore) -> None:
-    """Number the footnotes that no reference names, which would be dropped."""
+    """Number the footnotes without any reference, which would otherwise be dropped."""
     footnotes = state.env.get("footnotes", {})
     for label, number in footnotes.get("refs", {}).items():
         if number < 0:
@@ -219,10 +228,11 @@ def _render_footnote_part(kind: str) -> Callable[..., str]:
 
 
 class _Parser(MarkdownIt):
-    """CommonMark with tables and strikethrough, in which a link that is not allowed stays the text that it was."""
+    """CommonMark with tables and strikethrough. A forbidden link stays text."""
 
     def __init__(self) -> None:
-        linkify = find_spec("linkify_it") is not None  # an optional dependency of markdown-it-py
+        # linkify_it is an optional dependency of markdown-it-py.
+        linkify = find_spec("linkify_it") is not None
         options = {"html": False, "breaks": True, "linkify": linkify}
         super().__init__("commonmark", options, renderer_cls=_Renderer)
         self.inline = CjkInlineParser()
@@ -236,7 +246,7 @@ class _Parser(MarkdownIt):
 
 
 class _WholeParser(_Parser):
-    """And with task lists, footnotes and formulas."""
+    """The same with task lists, footnotes and formulas."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -250,7 +260,7 @@ class _WholeParser(_Parser):
 
 
 def _compile_rules(parser: MarkdownIt) -> MarkdownIt:
-    """Compile the rules that a parser compiles in its first call, in which another thread would find only some of them."""
+    """Compile a parser's rules now. It does so in its first call, during which another thread would see only some rules."""
     for ruler in (parser.core.ruler, parser.block.ruler, parser.inline.ruler, parser.inline.ruler2):
         ruler.getRules("")
     return parser
@@ -260,6 +270,6 @@ _PARSER, _WHOLE_PARSER = _compile_rules(_Parser()), _compile_rules(_WholeParser(
 
 
 def choose_parser(text: str) -> MarkdownIt:
-    """Return the parser for `text`: the rules of the larger one cost a tenth more, and most texts need none of them."""
+    """Return the parser for `text`. The larger parser's rules cost a tenth more, and most texts need none of them."""
     is_plain = "$" not in text and "\\" not in text and ("[" not in text or not _BRACKET.search(text))
     return _PARSER if is_plain else _WHOLE_PARSER

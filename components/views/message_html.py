@@ -1,4 +1,4 @@
-"""Messages as HTML for a document that stands alone. Texts are escaped; formatted ones come sanitised from their views."""
+"""Messages as HTML for a self-contained document. Plain texts are escaped; views sanitise formatted texts."""
 
 from collections.abc import Callable, Sequence
 from html import escape

@@ -40,22 +40,20 @@ from components.views.tool_cards import (
 )
 from words import _
 
-MAX_SHOWN_SPEC_CHARS = 100  # a file may name any text as the model
+# A file may name any text as the model.
+MAX_SHOWN_SPEC_CHARS = 100
 
 
 class UsageView(TypedDict):
-    """The usage of an answer in tokens, and its cost in US dollars (None: its model's price is not set)."""
-
     input: int
     cached: int
     output: int
     reasoning: int
+    # The cost is in US dollars; it is None if the model has no price.
     cost: float | None
 
 
 class ReasoningView(TypedDict):
-    """The reasoning before an answer, for a folded card."""
-
     text: str
     more: MoreView | None
     duration_ms: int | None
@@ -67,38 +65,43 @@ class MessageView(TypedDict):
     state: Literal["done", "partial", "error"]
     html: str
     text: str
-    more: MoreView | None  # of a long text, of which the page holds the beginning
-    person: str  # the name of another person who asked; in a document, the word for whoever asked
-    label: str | None  # above a note, a question to an agent, or an answer that the agent replaced
+    more: MoreView | None
+    # Another person who asked is named; in a document, it is the word for whoever asked.
+    person: str
+    label: str | None
     time: str
     tools: list[ToolView]
-    more_tools: MoreCallsView | None  # calls without a card
-    siblings: list[str]  # ids of its alternatives and its own; empty without alternatives
-    files: list[FileView]  # that a user attached
-    trace: str | None  # of an answer that is traced, the address of its trace; empty while it is not known
-    usage: UsageView | None  # of an answer whose provider reported it
-    model: str | None  # of an answer, the spec of the model that wrote it, where it is known
-    summary: SummaryView | None  # of a note that replaces messages: `html` is then the summary
-    left: RemovalView | None  # where the agent went back
-    excerpt: ExcerptView | None  # of a note that a person brought from another branch
-    reasoning: ReasoningView | None  # of an answer
+    more_tools: MoreCallsView | None
+    siblings: list[str]
+    files: list[FileView]
+    trace: str | None
+    usage: UsageView | None
+    model: str | None
+    # A note that replaces messages (`html` is then the summary), a step back of the agent, and an excerpt have these.
+    summary: SummaryView | None
+    left: RemovalView | None
+    excerpt: ExcerptView | None
+    reasoning: ReasoningView | None
 
 
 @dataclass(frozen=True)
 class MessageExtras:
-    """Facts that the views show beside the messages: about the run, and about messages and calls by their ids."""
+    """Facts for the views beside the messages: about the run, and about messages and calls by their ids."""
 
-    run_state: RunState | None = None  # of the run at the path's end: its open calls are running, waiting or stopped
-    decidable_ids: Collection[str] | None = None  # of calls; None: all that wait. A user graph asks by itself about others
-    waiting_moves: Mapping[str, MoveView] = field(default_factory=dict)  # by call
-    siblings: Mapping[str, list[str]] = field(default_factory=dict)  # alternatives, by message
-    trace_links: Mapping[str, str] = field(default_factory=dict)  # by message
-    prices: Prices = field(default_factory=dict)  # by model
+    # The run is at the path's end: its open calls are running, waiting or stopped.
+    run_state: RunState | None = None
+    # A person can decide these calls; None means all waiting calls. A user graph, and its sub-agents, ask by themselves.
+    decidable_ids: Collection[str] | None = None
+    # Moves are by call, alternatives and trace addresses by message, and prices by model.
+    waiting_moves: Mapping[str, MoveView] = field(default_factory=dict)
+    siblings: Mapping[str, list[str]] = field(default_factory=dict)
+    trace_links: Mapping[str, str] = field(default_factory=dict)
+    prices: Prices = field(default_factory=dict)
     attempts: AttemptsByCall = field(default_factory=dict)
-    to_html: Callable[[str], str] = to_html_if_cheap  # formats Markdown, within a budget (`Renderer.page`)
-    portions: int = 1  # of messages that the user asked for
+    to_html: Callable[[str], str] = to_html_if_cheap
+    portions: int = 1
     name_asker: Callable[[str | None], str] = name_other
-    budget: ViewBudget | None = None  # another than that of a view
+    budget: ViewBudget | None = None
 
 
 NO_EXTRAS = MessageExtras()
@@ -106,7 +109,7 @@ NO_EXTRAS = MessageExtras()
 
 def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS, *, agent: str = MAIN) -> list[MessageView]:
     """Describe an agent's messages of a path. The view of a calling message shows its results and the work of others."""
-    # The author of a damaged message is unknown: the main agent's transcript shows it.
+    # A damaged message's author is unknown, so the main agent's transcript shows it.
     messages = [
         (stored, None if stored.damaged else stored.langchain)
         for stored in path
@@ -122,7 +125,6 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
         open_message_id=next((s.id for s, m in reversed(shown) if m is not None and m.type != "tool"), None),
         last_message_id=shown[-1][0].id if shown else None,
         undecided_ids=frozenset(_find_undecided_ids(path, agent, extras.decidable_ids) if is_waiting else ()),
-        # A user graph asks by itself about the calls of its sub-agents.
         waiting_calls=find_waiting_calls(path, agent) if is_waiting and extras.decidable_ids is None else {},
     )
     budget = extras.budget or ViewBudget(extras.to_html, extras.portions)
@@ -137,14 +139,13 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
 
 @dataclass(frozen=True)
 class _PathCalls:
-    """The results and the work of the calls of a path, and the calls among them that are open."""
-
     results: Mapping[CardKey, ToolResult]
     work: Mapping[CardKey, WorkView]
-    open_message_id: str | None  # of the only message whose calls may still get results
-    last_message_id: str | None  # of those shown
-    undecided_ids: frozenset[str]  # calls that wait for a person
-    waiting_calls: Mapping[str, list[OpenCall]]  # of sub-agents, by the open call that they work for
+    # Only the calls of this message may still get results.
+    open_message_id: str | None
+    last_message_id: str | None
+    undecided_ids: frozenset[str]
+    waiting_calls: Mapping[str, list[OpenCall]]
 
 
 def _find_undecided_ids(path: Sequence[Message], agent: str, decidable_ids: Collection[str] | None) -> Iterator[str]:
@@ -157,7 +158,6 @@ def _find_undecided_ids(path: Sequence[Message], agent: str, decidable_ids: Coll
 def _build_call_cards(
     stored: Message, message: BaseMessage, extras: MessageExtras, calls: _PathCalls, budget: ViewBudget
 ) -> tuple[list[ToolView], MoreCallsView | None]:
-    """Return the cards of a message's calls, and its calls without one."""
     shown = list_shown_calls(message)
     cards = [_build_call_card(stored, call, extras, calls, budget) for call in shown[: budget.take_calls(len(shown))]]
     missing = count_calls(message) - len(cards)
@@ -191,7 +191,7 @@ def _build_call_card(
 
 
 def _choose_open_status(run_state: RunState | None, is_decidable: bool, is_last: bool) -> CallStatus:
-    """Return the status of a call without a result; `is_last`: no message is shown after the calling one."""
+    """Return the status of a call without a result. `is_last`: no message is shown after the calling message."""
     if run_state is RunState.WAITING and not is_decidable:
         return "queued"
     if not is_last:
@@ -212,7 +212,7 @@ def _describe_message(
 ) -> MessageView:
     summary, excerpt = summaries.describe_summary(stored), summaries.describe_excerpt(stored, str(message.text))
     role, text = _read_role(stored, message, is_summary=summary is not None, excerpt=excerpt)
-    is_by_model = role == "assistant" or (role == "user" and stored.agent != MAIN)  # an agent asks sub-agents
+    is_by_model = role == "assistant" or (role == "user" and stored.agent != MAIN)
     is_formatted = is_by_model or stored.is_by_graph or excerpt or (summary and stored.run_id is not None)
     shown, html = budget.format(text, stored) if is_formatted else budget.escape(text, stored)
     tools, more_tools = _build_call_cards(stored, message, extras, calls, budget)
@@ -241,14 +241,14 @@ def _describe_message(
 
 
 def _name_asker(stored: Message, role: str, extras: MessageExtras) -> str:
-    """Return the word for the person who asked; empty where nobody did: agents ask sub-agents."""
+    """Return the word for the person who asked; empty if an agent asked a sub-agent."""
     return extras.name_asker(stored.person) if role == "user" and stored.agent == MAIN else ""
 
 
 def _read_role(
     stored: Message, message: BaseMessage, *, is_summary: bool, excerpt: tuple[ExcerptView, str] | None
 ) -> tuple[Literal["user", "assistant", "note"], str]:
-    """Return the speaker, and the text to show. Of an imported message with a note's marks, the whole text is shown."""
+    """Return the speaker and the text to show. An imported message with a note's marks shows its whole text."""
     text, is_ours = str(message.text), stored.run_id is not None
     if isinstance(message, HumanMessage) and MoveMark.of(stored) is not None:
         return "note", extract_note(text) if is_ours else text
@@ -274,7 +274,7 @@ def _describe_reasoning(stored: Message, message: BaseMessage, budget: ViewBudge
 
 
 def _describe_damaged_message(stored: Message, extras: MessageExtras) -> MessageView:
-    """Describe a damaged message. It keeps its role, so that it can be edited or answered again."""
+    """Describe a damaged message. It keeps its role, so it can be edited or answered again."""
     roles: dict[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
     return {
         "id": stored.id,

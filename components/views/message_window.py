@@ -1,4 +1,4 @@
-"""The window of a conversation that the page holds: its newest messages, or those around a message that is shown."""
+"""The page's window on a conversation: its newest messages, or those around a shown message."""
 
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -11,30 +11,35 @@ from checkpoints import MAIN, Message, Store
 from checkpoints.values.limits import MAX_READ_VALUES, count_values
 from components.shapes import Count
 
-WINDOW_MESSAGES = 50  # at first, and more that each "earlier" and "later" brings
-MAX_JOINED_MESSAGES = 200  # from the end: a window among these is extended to the end
-WINDOW_ACTIONS = ("earlier", "later", "latest", "show")  # the transcript's actions that only move the window
-MARGIN_MESSAGES = 30  # of one run, searched for the call of a tool's result
+# The window begins with this many messages. Each "earlier" and "later" adds as many.
+WINDOW_MESSAGES = 50
+# A window so close to the end is extended to it.
+MAX_JOINED_MESSAGES = 200
+# These actions of the transcript only move the window.
+WINDOW_ACTIONS = ("earlier", "later", "latest", "show")
+# This many messages of one run are searched for the call of a tool's result.
+MARGIN_MESSAGES = 30
 
 
 class MessageWindow(TypedDict, total=False):
     thread: Required[str | None]
     count: Required[Count]
-    until: Count  # the depth before which it ends; without one it ends where the conversation does, and grows with it
+    # The window ends before this depth. Without it, the window ends and grows with the conversation.
+    until: Count
 
 
 def resolve_window(window: Mapping[str, Any] | None, thread_id: str | None) -> MessageWindow:
-    """Return the window of a thread; the newest messages where the window is of another thread."""
+    """Return the window of a thread, or the newest messages if the window belongs to another thread."""
     if window is None or window["thread"] != thread_id:
         return {"thread": thread_id, "count": WINDOW_MESSAGES}
     return MessageWindow(**window)  # type: ignore[no-any-return,typeddict-item]  # it comes back from the page as it was sent
 
 
 def read_window(store: Store, thread_id: str, window: MessageWindow) -> tuple[list[Message], bool, bool]:
-    """Return the messages of a window, and whether there are earlier and later ones. A tool's result, and the work of
-    sub-agents, is never separated from the calling message.
+    """Return the messages of a window, and whether there are earlier and later messages.
 
-    Each portion of the window has MAX_READ_VALUES. Where the messages have more, the window begins with a later one.
+    A tool's result, and the work of sub-agents, is never separated from the calling message. Each portion of the window has
+    MAX_READ_VALUES. If the messages have more values, the window begins later.
     """
     until, margin = window.get("until"), MARGIN_MESSAGES
     max_values = _find_max_values(window)
@@ -43,7 +48,8 @@ def read_window(store: Store, thread_id: str, window: MessageWindow) -> tuple[li
         path = store.list_messages(thread_id, last=count, before=before, max_values=max_values)
         is_cut = bool(path) and path[0].depth > 0 and len(path) < count
         if is_cut and until and margin:
-            margin = 0  # the messages after the window have taken its values
+            # The messages after the window have used up its values.
+            margin = 0
             continue
         end = len(path)
         if until is not None:
@@ -60,7 +66,8 @@ def read_window(store: Store, thread_id: str, window: MessageWindow) -> tuple[li
             return path[first:end], path[first].depth > 0, path[-1].depth + 1 < store.count_messages(thread_id)
         if is_begun and is_ended:
             return path[first:end], bool(end and path[first].depth), end < len(path)
-        margin *= 4  # so much was done for one answer
+        # One answer has so many messages that the margin missed its calling message.
+        margin *= 4
 
 
 def _can_begin_window(message: Message) -> bool:
@@ -81,7 +88,7 @@ def move_window(store: Store, thread_id: str, window: MessageWindow, action: Map
 
 
 def window_around(store: Store, thread_id: str, message_id: str) -> MessageWindow:
-    """Return a window that shows a message of the path with some before and after it."""
+    """Return a window with a message of the path, and some messages before and after it."""
     place, length = store.get_message(thread_id, message_id).depth, store.count_messages(thread_id)
     if length - place <= MAX_JOINED_MESSAGES:
         joined: MessageWindow = {"thread": thread_id, "count": max(WINDOW_MESSAGES, length - place + WINDOW_MESSAGES // 2)}
@@ -92,7 +99,7 @@ def window_around(store: Store, thread_id: str, message_id: str) -> MessageWindo
 
 
 def extend_window(store: Store, thread_id: str, message_id: str, window: MessageWindow) -> MessageWindow:
-    """Extend a window so that it still shows a message at its new position, with some before it."""
+    """Extend a window to keep showing a message at its new position, with some messages before it."""
     after = store.count_messages(thread_id) - store.get_message(thread_id, message_id).depth
     extended: MessageWindow = {**window, "count": max(window["count"], after + WINDOW_MESSAGES // 2)}
     if "until" in window or not _has_room(store, extended, after):
@@ -105,13 +112,13 @@ def _find_max_values(window: MessageWindow) -> int:
 
 
 def _has_room(store: Store, window: MessageWindow, count: int) -> bool:
-    """Return whether a window at the end shows so many messages, by their values."""
+    """Return whether a window at the end has enough values for `count` messages."""
     path = store.list_messages(window["thread"] or "", last=count, max_values=_find_max_values(window))
     return len(path) == count
 
 
 def _count_following(store: Store, thread_id: str, place: int, max_messages: int) -> int:
-    """Count the messages from a place on that leave half the values of a window for those before it."""
+    """Count the messages after a place that leave half of a window's values for the messages before it."""
     path = store.list_messages(thread_id, last=max_messages, before=place + max_messages)
     values = [count_values(message.body, MAX_READ_VALUES) for message in path if message.depth >= place]
     return max(1, bisect_right(list(accumulate(values)), MAX_READ_VALUES // 2))

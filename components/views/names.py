@@ -1,4 +1,4 @@
-"""Names of people in a conversation that several work on."""
+"""Names of people in a conversation with several people."""
 
 from dataclasses import dataclass
 
@@ -8,18 +8,20 @@ from words import _
 
 
 def name_other(person: str | None) -> str:
-    """Return the name of another person than who reads; empty for oneself, and where people are not told apart."""
+    """Return another person's name; empty for the reader, and where people are not told apart."""
     own = get_acting_owner()
     return "" if not person or own in (NOBODY, EVERYBODY, person) else describe_person(person)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentNames:
-    """The words for the people who asked, in a document for others. Nobody but its own person may be named."""
+    """The words for the people who asked, in a document for others. It names nobody but its own person."""
 
-    person: str  # whose document it is
-    own: str  # for their questions
-    unknown: str  # for questions of nobody knows whom, as those of a file or from before people were told apart
+    person: str
+    # This word stands for the person's own questions.
+    own: str
+    # This word stands for questions by unknown people, from a file or from before people were told apart.
+    unknown: str
 
     def name_asker(self, person: str | None) -> str:
         if not person:
@@ -28,6 +30,6 @@ class DocumentNames:
 
 
 def add_name(text: str | None, operation: Operation | None) -> str | None:
-    """Add to words for a change whose it is, where somebody else made it."""
+    """Add the name of the person who made the change, if it was somebody else."""
     name = name_other(operation.person) if operation else ""
     return _("{change}, by {name}", change=text, name=name) if text and name else text

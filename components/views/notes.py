@@ -1,4 +1,4 @@
-"""Notes as the page shows them: the card of a summary, and the messages that a note of any kind replaces."""
+"""Notes as the page shows them: the card of a summary, and the replaced messages of any note."""
 
 from typing import TypedDict
 from urllib.parse import quote
@@ -16,27 +16,30 @@ from components.views.tool_cards import list_sources
 
 
 class RemovalView(TypedDict):
-    removed: int  # messages that the note replaces
-    before: int  # tokens that these took, about
-    after: int  # tokens that it takes, about
-    address: str  # of the full text
+    removed: int
+    # The replaced messages took about this many tokens.
+    before: int
+    # The note takes about this many tokens.
+    after: int
+    address: str
 
 
 class SummaryView(RemovalView):
-    sources: list[str]  # untrusted sources of the summary (see `find_sources` of `agent.time_travel`)
+    # The summary has these untrusted sources (see `find_sources` of `agent.time_travel`).
+    sources: list[str]
 
 
 class ExcerptView(TypedDict):
-    """The origin of an excerpt."""
+    """The origin of an excerpt, in words, and the address of its place."""
 
-    origin: str  # in words
-    address: str  # of its place
+    origin: str
+    address: str
 
 
 def describe_excerpt(stored: Message, text: str) -> tuple[ExcerptView, str] | None:
     """Describe the card of an excerpt, and return its own text; None for any other message.
 
-    Of a text that is not ours, as a file may have, all is shown.
+    If the text is not in our form, as in a file, the whole text is returned.
     """
     mark = ExcerptMark.of(stored)
     if mark is None or stored.type != "human":
@@ -52,7 +55,7 @@ def describe_summary(stored: Message) -> SummaryView | None:
 
 
 def read_note(stored: Message | NewMessage) -> NoteText | None:
-    """Return a note's own text, to be quoted; None for any other message."""
+    """Return a note's own text for quoting; None for any other message."""
     if stored.body["type"] != "human":
         return None
     if SummaryMark.of(stored) is not None:
@@ -72,18 +75,18 @@ def _read_text(stored: Message | NewMessage) -> str:
 
 
 def describe_goto_removal(stored: Message) -> RemovalView | None:
-    """Describe the messages that a move removed; None for any other message, and where they are not contiguous."""
+    """Describe the messages removed by a move; None for any other message, or if they are not contiguous."""
     mark = MoveMark.of(stored)
     return None if mark is None or mark.last is None else _build_removal(stored, mark)
 
 
 def describe_note_removal(stored: Message) -> RemovalView | None:
-    """Describe the messages that a note of any kind replaced; None for any other message."""
+    """Describe the messages replaced by any note; None for any other message."""
     return None if stored.damaged else describe_summary(stored) or describe_goto_removal(stored)
 
 
 def find_note_mark(stored: Message) -> SummaryMark | MoveMark | None:
-    """Return the mark that locates the messages that a note replaced; None for any other message."""
+    """Return the mark that locates a note's replaced messages; None for any other message."""
     return SummaryMark.of(stored) or MoveMark.of(stored)
 
 

@@ -1,6 +1,6 @@
-"""Sentences about operations: the banner about the last one, and the labels of Undo and Redo. The log is in change_log.py.
+"""Sentences about operations: the banner about the last operation, and the labels of Undo and Redo.
 
-Every sentence is made here, from an operation's kind and detail. Nothing reads a sentence back.
+Every sentence is made here, from an operation's kind and detail. Nothing reads a sentence back. The log is in change_log.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,12 +39,14 @@ class Notice(TypedDict):
 
     version: str
     text: str
-    place: NotRequired[str]  # of a restore: it is in the text
-    keepable: NotRequired[bool]  # a restore removed messages that are on no branch
+    # The text of a restore already includes the place.
+    place: NotRequired[str]
+    # A restore removed messages that are on no branch.
+    keepable: NotRequired[bool]
 
 
 def describe_notice(operation: Operation | None) -> Notice | None:
-    """Return the banner about the thread's last change, if that removed messages or chose another path."""
+    """Return the banner about the thread's last change, if it removed messages or chose another path."""
     if operation is None or operation.undone:
         return None
     sentences = choose_sentences(operation)
@@ -79,7 +81,7 @@ def _fill_notice(operation: Operation, notice: str) -> str:
 
 
 def describe_undo(operation: Operation | None) -> str | None:
-    """Return words for an operation that Undo or Redo would revert."""
+    """Return words for an operation to undo or redo."""
     if operation is None:
         return None
     words = choose_sentences(operation).undo
@@ -93,12 +95,11 @@ def describe_undo(operation: Operation | None) -> str | None:
 
 
 def describe_object(operation: Operation) -> str:
-    """Return the object of an operation's sentences, with its numbers."""
     return _DESCRIPTIONS.get(operation.kind, describe_subject)(operation.detail)
 
 
 def describe_subject(detail: OperationDetail) -> str:
-    """Return the thing that an operation is about, by its kind and its names."""
+    """Return words for the subject of an operation, with its names."""
     subject = detail.subject or ""
     if detail.place is not None:
         return describe_place_name(PlaceName(detail.place, detail.name))
@@ -118,7 +119,8 @@ def _describe_deletion(detail: OperationDetail) -> str:
 
 
 def _describe_restore(detail: OperationDetail) -> str:
-    if detail.future_kept is None:  # the oldest operations recorded a name alone
+    if detail.future_kept is None:
+        # The oldest operations recorded only a name.
         return detail.name
     return f"{_name_restored_place(detail)} · {_describe_restored_removal(detail)}"
 
@@ -131,7 +133,6 @@ def _describe_restored_removal(detail: OperationDetail) -> str:
 
 
 def _name_restored_place(detail: OperationDetail) -> str:
-    """Return the name of the restored checkpoint, or the place of the restored message."""
     if detail.subject != "message":
         return detail.name
     return _("the beginning") if detail.depth is None else _("message {number}", number=detail.depth + 1)
@@ -161,7 +162,7 @@ def _describe_removed_checkpoints(detail: OperationDetail) -> str:
 
 
 def describe_beginning(detail: OperationDetail) -> str:
-    """Return words for a turn of a graph that begins with older values than the message before it; empty for others."""
+    """Return words for a graph's turn that begins with older values than the message before it; otherwise empty."""
     return _("the graph begins with its values from before the unfinished turn") if detail.begins_earlier else ""
 
 
@@ -178,7 +179,7 @@ def _describe_summary(detail: OperationDetail) -> str:
 
 
 def _describe_savings(detail: OperationDetail) -> str:
-    """Return the estimated tokens before and after; nothing where no estimate was recorded."""
+    """Return the estimated tokens before and after; empty if no estimate was recorded."""
     if detail.tokens_before is None or detail.tokens_after is None:
         return ""
     return _("about {before:,} tokens became {after:,}", before=detail.tokens_before, after=detail.tokens_after)
@@ -196,12 +197,10 @@ def _describe_setting(key: str, value: str) -> str:
 
 
 def describe_tagging(operation: Operation) -> str:
-    """Return the sentence about a change of tags."""
     return choose_sentences(operation).log.format(describe_object(operation))
 
 
 def _describe_tags(detail: OperationDetail) -> str:
-    """Return the tags that were added, or removed, or both."""
     if detail.added and detail.removed:
         return _("{added} and removed {removed}", added=_name_tags(detail.added), removed=_name_tags(detail.removed))
     return _name_tags(detail.added or detail.removed)
@@ -214,7 +213,7 @@ def _name_tags(names: Sequence[str]) -> str:
 
 
 def describe_import(detail: OperationDetail) -> str:
-    """Return the title of an imported file; of a merge also the numbers of the added parts."""
+    """Return the title of an imported file, and for a merge the numbers of added parts."""
     counts = (
         (detail.messages, ngettext("{count:,} message", "{count:,} messages", detail.messages)),
         (detail.branches, ngettext("{count:,} branch", "{count:,} branches", detail.branches)),
@@ -242,5 +241,5 @@ _DESCRIPTIONS: Final[Mapping[OperationKind, Callable[[OperationDetail], str]]] =
 
 
 def is_unknown(operation: Operation) -> bool:
-    """Return whether no detail of the operation is known: it was erased, or is damaged."""
+    """Return whether no detail of the operation is known, because it was erased or is damaged."""
     return operation.detail == OperationDetail()

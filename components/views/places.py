@@ -14,5 +14,5 @@ _WORDS: Final[dict[PlaceKind, str]] = {
 
 
 def describe_place_name(place: PlaceName) -> str:
-    """Return the words for a position; of an older version, those that it kept."""
+    """Return the words for a position. Older versions recorded only words, which are returned unchanged."""
     return place.name if place.kind is None else _(_WORDS[place.kind], name=place.name)

@@ -1,4 +1,4 @@
-"""The questions of user graphs as cards: the schemas that people use, a form for a JSON schema, and JSON for all others."""
+"""The questions of user graphs as cards: the usual schemas, a form for a JSON schema, and JSON for all others."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -12,38 +12,47 @@ from checkpoints.values.text import shorten
 from words import _
 
 MAX_SHOWN_QUESTIONS = 20
-MAX_SHOWN_ACTIONS = 50  # of a question; more cannot be decided about one by one
-MAX_SHOWN_CHARS = 20_000  # of a question's own JSON, of a call's arguments, and of its description
-MAX_SHOWN_DRAFTS = 20  # the newest
-MAX_PARTS_CHARS = 100_000  # of all calls or fields of a question; more are answered as JSON
+# A question with more actions is answered as JSON.
+MAX_SHOWN_ACTIONS = 50
+# The limit applies to a question's own JSON, to a call's arguments, and to its description.
+MAX_SHOWN_CHARS = 20_000
+# The newest drafts are shown.
+MAX_SHOWN_DRAFTS = 20
+# The limit counts all calls or fields of a question. A longer question is answered as JSON.
+MAX_PARTS_CHARS = 100_000
 _EVERY_DECISION = ["approve", "edit", "reject"]
 _KNOWN_DECISIONS = (*_EVERY_DECISION, "respond")
 
 
 class ActionView(TypedDict):
-    """A call that a person decides about. `arguments` is JSON."""
+    """A call for a person's decision. `arguments` is JSON."""
 
     name: str
     arguments: str
     description: str
-    decisions: list[str]  # approve, edit, reject, respond
+    # A decision is approve, edit, reject or respond.
+    decisions: list[str]
 
 
 class QuestionView(TypedDict):
     """A question. `style` is the schema of the answer: LangChain's middleware, agent-inbox, a form, text, or any JSON."""
 
     id: str
-    key: str  # of what is typed as its answer (see GraphQuestion)
+    # A typed answer has this key (see `GraphQuestion`).
+    key: str
     style: Literal["middleware", "inbox", "form", "text", "json", "continue"]
-    text: str  # the question in words or as JSON; empty where the actions say all
+    # It is the question in words or as JSON; it is empty if the actions say everything.
+    text: str
     actions: list[ActionView]
-    fields: list[dict[str, Any]]  # each a `FormField`
+    # Each field has the values of a `FormField`.
+    fields: list[dict[str, Any]]
 
 
 class DraftView(TypedDict):
-    """A text that a subgraph has written before it asks, or while another one asks."""
+    """A text written by a subgraph before it asks, or while another subgraph asks."""
 
-    questions: list[str]  # ids of those that it asks; none where another one asks
+    # The subgraph asks these questions. The list is empty if another subgraph asks.
+    questions: list[str]
     agent: str
     html: str
 
@@ -54,7 +63,7 @@ class QuestionsView(TypedDict):
 
 
 def describe_drafts(drafts: Sequence[GraphDraft], to_html: Callable[[str], str]) -> list[DraftView]:
-    """Describe the drafts beside the questions that wait. State has the whole of a long one."""
+    """Describe the drafts beside the waiting questions. The State dialog has a long draft in full."""
     return [
         DraftView(questions=sorted(each.question_ids), agent=each.agent, html=to_html(shorten(each.text, MAX_SHOWN_CHARS)))
         for each in drafts[-MAX_SHOWN_DRAFTS:]
@@ -62,7 +71,7 @@ def describe_drafts(drafts: Sequence[GraphDraft], to_html: Callable[[str], str])
 
 
 def describe_questions(questions: Sequence[GraphQuestion], *, is_waiting: bool) -> list[QuestionView]:
-    """Describe the questions that wait. A graph that stopped before a node, without a question, is only let go on."""
+    """Describe the waiting questions. A graph stopped before a node, without a question, can only be continued."""
     if not questions and is_waiting:
         text = _("The graph stopped here.")
         return [QuestionView(id="", key="", style="continue", text=text, actions=[], fields=[])]
@@ -70,7 +79,7 @@ def describe_questions(questions: Sequence[GraphQuestion], *, is_waiting: bool) 
 
 
 def _describe_question(question: GraphQuestion) -> QuestionView:
-    """Describe a question. It is answered as JSON where its calls or fields cannot be shown, or not be answered there."""
+    """Describe a question. It is answered as JSON if its calls or fields cannot be shown, or cannot be answered there."""
     text = _describe_value(question.value)
     view = QuestionView(id=question.id, key=question.key, style="json", text=text, actions=[], fields=[])
     if actions := _keep_usable_actions(_read_middleware(question.value)):
@@ -96,7 +105,7 @@ def _read_middleware(value: Any) -> list[ActionView]:
     if not isinstance(requests, list) or not all(isinstance(each, dict) for each in requests):
         return []
     if len(requests) > MAX_SHOWN_ACTIONS:
-        return []  # answered as JSON
+        return []
     reviews = value.get("review_configs")
     allowed = {
         str(each.get("action_name")): _read_decisions(each.get("allowed_decisions"))
@@ -115,14 +124,14 @@ def _read_middleware(value: Any) -> list[ActionView]:
 
 
 def _read_decisions(names: Any) -> list[str]:
-    """Return the decisions that a graph allows, of those that the page knows. One that lists none allows all."""
+    """Return the decisions that a graph allows and the page knows. A graph without a list allows all."""
     if not names or not isinstance(names, list):
         return _EVERY_DECISION
     return [each for each in _KNOWN_DECISIONS if each in names]
 
 
 def _read_inbox(value: Any) -> list[ActionView]:
-    """Read a request in the form of agent-inbox: one, or a list of one."""
+    """Read a request in the form of agent-inbox: a single request, or a list with a single request."""
     request = value[0] if isinstance(value, list) and len(value) == 1 else value
     action = request.get("action_request") if isinstance(request, dict) else None
     if not isinstance(action, dict):
@@ -135,7 +144,7 @@ def _read_inbox(value: Any) -> list[ActionView]:
 
 
 def _describe_action(name: object, arguments: object, description: object, decisions: list[str]) -> ActionView:
-    """Describe a call. Arguments that are shown in part, and those of a name that is, cannot be changed."""
+    """Describe a call. A person cannot edit arguments that are shown only in part, or whose call's name is."""
     text = serde.format_indented(arguments)
     is_whole = len(text) <= MAX_SHOWN_CHARS and len(str(name)) <= MAX_LABEL_CHARS
     return ActionView(
@@ -147,18 +156,17 @@ def _describe_action(name: object, arguments: object, description: object, decis
 
 
 def _read_own_schema(value: Any) -> dict[str, Any]:
-    """Return a question that is a JSON schema of its answer; an empty schema for any other."""
+    """Return a question that is itself a JSON schema of its answer; otherwise an empty schema."""
     return value if isinstance(value, dict) and value.get("type") == "object" else {}
 
 
 def _describe_schema(schema: dict[str, Any]) -> str:
-    """Return the words of a schema about itself."""
     words = (schema.get(name) for name in ("title", "description"))
     return _describe_value("\n\n".join(each for each in words if isinstance(each, str) and each))
 
 
 def _read_fields(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Read the fields of a flat JSON schema, filled with their defaults; none for any other."""
+    """Read the fields of a flat JSON schema, filled with their defaults; empty for any other schema."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or len(properties) > MAX_FIELDS:
         return []
@@ -167,7 +175,7 @@ def _read_fields(schema: dict[str, Any]) -> list[dict[str, Any]]:
     known = definitions if isinstance(definitions, dict) else {}
     fields = [read_field(name, field, known, is_needed=name in names, is_filled=True) for name, field in properties.items()]
     if any(each.kind in ("texts", "json") for each in fields):
-        return []  # answered as JSON
+        return []
     views = [asdict(each) for each in fields]
     return views if len(json.dumps(views, ensure_ascii=False)) <= MAX_PARTS_CHARS else []
 

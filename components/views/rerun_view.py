@@ -1,4 +1,4 @@
-"""A rerun as the page shows it: how far it is, and whether it goes on by itself."""
+"""A rerun as the page shows it: how far it is, and whether it continues by itself."""
 
 from typing import TypedDict
 
@@ -6,19 +6,26 @@ from checkpoints import Rerun, Run, RunState
 
 
 class RerunView(TypedDict):
-    run: str  # the id of the run that answers it
-    number: int  # of the last question that was asked
+    # The run with this id answers the rerun's current question.
+    run: str
+    # The last question asked has this number.
+    number: int
     total: int
-    asking: bool  # it goes on by itself
-    waiting: bool  # a tool call waits for a person
-    complete: bool  # every question has its answer
-    model: str  # "" where it is the conversation's
-    closable: bool  # nothing is asked and nothing waits
-    place: str  # of the questions, as a comparison names it
+    # The rerun continues by itself.
+    asking: bool
+    # A tool call waits for a person.
+    waiting: bool
+    complete: bool
+    # It is empty for the conversation's own model.
+    model: str
+    # The rerun neither asks nor waits.
+    closable: bool
+    # The questions are of this place, in the notation of comparisons.
+    place: str
 
 
 def describe_rerun(run: Run, rerun: Rerun, *, is_active: bool) -> RerunView | None:
-    """Describe the rerun of the latest run; None where its end was seen."""
+    """Describe the rerun of the latest run; None if the user has seen its end."""
     step, total = run.rerun, len(rerun.question_ids)
     is_done = run.state is RunState.DONE
     if step is None or run.dismissed:

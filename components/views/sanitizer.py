@@ -1,4 +1,4 @@
-"""The allow-list of the HTML that texts become. Nothing in it runs or loads anything."""
+"""The allow-list for the HTML of texts. Nothing in it runs or loads anything."""
 
 import nh3
 
@@ -9,7 +9,7 @@ URL_SCHEMES = {"http", "https", "mailto"}
 
 _TEXT_TAGS = {"p", "br", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "s", "a", "ul", "ol", "li", "blockquote"}
 _OTHER_TAGS = {"hr", "div", "pre", "code", "span", "table", "thead", "tbody", "tr", "th", "td", "sup", "input"}
-# MathML Core, and `menclose`, without links, actions and annotations.
+# The tags are MathML Core, and `menclose`, without links, actions and annotations.
 _MATH_TAGS = {
     *("math", "mrow", "mi", "mo", "mn", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mpadded", "mphantom", "mstyle"),
     *("msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts", "mprescripts"),
@@ -76,5 +76,4 @@ _CLEANER = nh3.Cleaner(
 
 
 def clean_html(html: str) -> str:
-    """Return the allowed part of `html`."""
     return _CLEANER.clean(html)

@@ -1,4 +1,4 @@
-"""The sentences about each kind of operation, and about its variants. `operations` fills them."""
+"""The sentences about each kind of operation and its variants. `operations` fills them."""
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
@@ -10,12 +10,15 @@ from words import N_, _
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Sentences about one kind of operation; {} is its object (see `operations`)."""
+    """Sentences about a kind of operation; {} is its object (see `operations`)."""
 
     log: str
-    undo: str  # follows “Undo” or “Undid”
-    notice: str | None = None  # None: no banner
-    unknown: str | None = None  # for an operation without a detail; None: the others need none
+    # These words follow “Undo” or “Undid”.
+    undo: str
+    # Without a notice, there is no banner.
+    notice: str | None = None
+    # This sentence is for an operation without a detail, if the others need a detail.
+    unknown: str | None = None
 
 
 _SENTENCES: Final[Mapping[OperationKind, Sentences]] = {
@@ -89,7 +92,7 @@ _AGENT_FORK: Final = Sentences(N_("Began {}"), N_("the new {}"), N_("The agent o
 
 
 def choose_sentences(operation: Operation) -> Sentences:
-    """Return the sentences of a kind, or of one of its variants."""
+    """Return the sentences for an operation, by its kind or a variant of it."""
     detail = operation.detail
     match operation.kind:
         case OperationKind.APPEND if detail.subject in ("excerpt", "question"):

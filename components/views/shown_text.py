@@ -1,4 +1,4 @@
-"""Long texts as the page shows them: their beginning, and the address of the whole. A view has a budget for all of them."""
+"""Long texts as the page shows them: their beginning, and the address of the whole, within the budget of a view."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,26 +9,29 @@ from checkpoints import Message
 from checkpoints.values.thread_ids import write_thread_id
 from components.views import markdown
 
-MAX_SHOWN_CHARS = 50_000  # of a message
-MAX_SHOWN_DETAIL_CHARS = 20_000  # of a tool's arguments or result, or of the reasoning before one answer
-MAX_VIEW_CHARS = 1_000_000  # of all texts of a view with their HTML
-MAX_SHORT_CHARS = 500  # of each text beyond these
-MAX_VIEW_CALLS = 256  # cards of a view
-MAX_PORTIONS = 4  # so often a view has this budget, where the user asked for so many portions of messages
+# The limit applies to a message's text.
+MAX_SHOWN_CHARS = 50_000
+# The limit applies to a tool's arguments or result, or to the reasoning before one answer.
+MAX_SHOWN_DETAIL_CHARS = 20_000
+# The limit counts all texts of a view with their HTML.
+MAX_VIEW_CHARS = 1_000_000
+# Each text shows this much once a view's characters are used up.
+MAX_SHORT_CHARS = 500
+MAX_VIEW_CALLS = 256
+# A view has this budget once for each portion of messages that the user asked for, up to this number.
+MAX_PORTIONS = 4
 
 
 class MoreView(TypedDict):
-    """The part of a text that the page does not hold."""
+    """The part of a text outside of the page."""
 
     chars: int
-    address: str  # of the whole text
+    address: str
 
 
 class MoreCallsView(TypedDict):
-    """The calls of a message that have no card."""
-
     count: int
-    address: str  # of a text of all its calls
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,13 @@ class ShownText:
 
 
 def build_address(message: Message, **part: str) -> str:
-    """Return the address of a text of a message. `part` names the text, as `whole_text` reads it."""
+    """Return the address of a message's text. `part` is the query of `whole_text`."""
     query = f"?{urlencode(part)}" if part else ""
     return f"/api/threads/{write_thread_id(message.thread_id)}/messages/{quote(message.id)}/text{query}"
 
 
 def cut_shown_text(text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:
-    """Return the beginning of a text of a message. `part` names the text."""
+    """Cut a text of a message, with the address of its whole. `part` names the text."""
     missing = len(text) - max_chars
     if missing <= 0:
         return ShownText(text, None)
@@ -54,16 +57,17 @@ def cut_shown_text(text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS
 
 
 class ViewBudget:
-    """The characters and the cards that a view may still show. Messages take from it newest first.
+    """The characters and cards left for a view. Messages take from it newest first.
 
-    Beyond it each text shows its first MAX_SHORT_CHARS, unformatted.
+    Once it is used up, each text shows its first MAX_SHORT_CHARS, unformatted.
     """
 
     def __init__(self, to_html: Callable[[str], str], portions: int = 1) -> None:
         portions = min(max(1, portions), MAX_PORTIONS)
         self._to_html = to_html
         self._chars_left, self._calls_left = portions * MAX_VIEW_CHARS, portions * MAX_VIEW_CALLS
-        self._is_short = False  # some HTML was too large
+        # Some HTML was too large.
+        self._is_short = False
 
     def take_calls(self, wanted: int) -> int:
         """Return how many of these calls get a card."""
@@ -72,11 +76,11 @@ class ViewBudget:
         return taken
 
     def take(self, text: str) -> None:
-        """Count a text that is shown whatever is left."""
+        """Count a text shown in any case."""
         self._chars_left -= len(text)
 
     def cut(self, text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:
-        """Return the beginning of a text, as `cut_shown_text` does."""
+        """Cut a text as `cut_shown_text` does, within the budget."""
         shown = cut_shown_text(text, message, min(max_chars, max(self._chars_left, MAX_SHORT_CHARS)), **part)
         self.take(shown.text)
         return shown
@@ -89,7 +93,7 @@ class ViewBudget:
             if len(html) <= self._chars_left:
                 self.take(html)
                 return shown, html
-            # No other text is tried that is as dear: its HTML would be lost, and push others out of the cache.
+            # Do not try other expensive texts: their HTML would be lost, and would push other texts out of the cache.
             self._is_short = True
         return self._shorten(text, message, markdown.to_plain_html)
 
@@ -108,7 +112,7 @@ class ViewBudget:
 
 
 class UncutBudget(ViewBudget):
-    """Every text and every card, whole. The document that they are for has a limit of its own."""
+    """Show every text and every card in full. Their document has its own limit."""
 
     def take_calls(self, wanted: int) -> int:
         return wanted

@@ -12,13 +12,14 @@ from checkpoints.values.thread_ids import write_thread_id
 
 
 class WorkView(TypedDict):
-    """The work of an agent for a call."""
-
     agent: str
-    question: str  # the id of the message that was put to it
-    address: str  # of the agent's messages: a page may show the work before its own address is the conversation's
+    # The question to the agent has this id.
+    question: str
+    # The agent's messages are here. A page may show the work before its own address names the conversation.
+    address: str
     messages: int
-    waiting: list[Any]  # calls that wait for a person (ToolView): its own, and those of the agents below it
+    # These calls (`ToolView`), of this agent and of the agents below it, wait for a person.
+    waiting: list[Any]
 
 
 def collect_work(path: Sequence[Message], asker: str) -> dict[tuple[str, str], WorkView]:
@@ -46,7 +47,7 @@ def _begin_work(question: Message) -> WorkView:
 
 
 def find_waiting_calls(path: Sequence[Message], asker: str) -> dict[str, list[OpenCall]]:
-    """Return the calls of sub-agents that wait for a person, by the open call that they work for."""
+    """Return sub-agents' calls that wait for a person, by the open call behind them."""
     return {
         each.call["id"] or "": find_undecided_calls(
             find_open_calls([m for m in path if m.depth > each.question.depth], each.question.agent)

@@ -12,10 +12,12 @@ from checkpoints.values.thread_ids import write_thread_id
 from components.views.message_view import MessageView
 from components.views.names import name_other
 
-READ_REMOVED_MESSAGES = 12  # of which the first that have a text are shown
-MAX_REMOVED_MESSAGES = 3  # shown
-MAX_REMOVED_CHARS = 160  # of a removed message
-_MAX_READ_CHARS = 2_000  # of a text whose first line is looked for
+# Of these messages, the first with a text are shown.
+READ_REMOVED_MESSAGES = 12
+MAX_REMOVED_MESSAGES = 3
+MAX_REMOVED_CHARS = 160
+# This much of a text is searched for its first line.
+_MAX_READ_CHARS = 2_000
 
 
 class MarkView(TypedDict):
@@ -25,7 +27,7 @@ class MarkView(TypedDict):
 
 
 class MessageMarksView(TypedDict):
-    """The checkpoints at a message: the first ones, and the number of the others."""
+    """The first checkpoints at a message, and the number of the others."""
 
     checkpoints: list[MarkView]
     more: int
@@ -34,21 +36,24 @@ class MessageMarksView(TypedDict):
 class RemovedMessageView(TypedDict):
     id: str
     role: Literal["user", "assistant"]
-    person: str  # the name of another person who asked
-    text: str  # plain
+    # Another person who asked is named.
+    person: str
+    # The text is plain.
+    text: str
 
 
 class RemovedPartView(TypedDict):
     messages: list[RemovedMessageView]
-    count: int  # of all that were removed
+    # This many messages were removed.
+    count: int
     undoable: bool
-    address: str  # of all of them
+    address: str
 
 
 def describe_marks(
     marks: Sequence[CheckpointMark], messages: Sequence[Message], shown: Sequence[MessageView]
 ) -> dict[str, MessageMarksView]:
-    """Describe the checkpoints by the shown message that they are at: the last one that their state contains."""
+    """Describe the checkpoints by their shown message: the last message of their state."""
     depths = {message.id: message.depth for message in messages}
     places = [depths[view["id"]] for view in shown]
     found: dict[str, MessageMarksView] = {}
@@ -79,7 +84,7 @@ def describe_removed_part(part: RemovedPart | None, thread_id: str) -> RemovedPa
 
 
 def is_user_question(message: Message) -> bool:
-    """Return whether a person wrote the message: it is no note of a move, a summary or a graph."""
+    """Return whether a person wrote the message. Notes of moves and summaries, and a graph's messages, do not count."""
     is_note = MoveMark.of(message) is not None or SummaryMark.of(message) is not None
     return message.type == "human" and message.agent == MAIN and not (is_note or message.is_by_graph)
 

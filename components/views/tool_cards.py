@@ -1,4 +1,4 @@
-"""The cards of tool calls: arguments, status, result, and the move that a call proposes."""
+"""The cards of tool calls: arguments, status, result, and a proposed move."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,21 +25,28 @@ from words import N_, _, ngettext
 
 DAMAGED_TEXT = N_("This message is damaged and is not shown.")
 _STOPPED_TEXTS = (STOPPED_TEXT, NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT, UNDONE_CALL_TEXT, UNDONE_MOVE_TEXT)
-MAX_BEGINNING_CHARS = 300  # of a message that another text names
+# Another text shows this much of a message's beginning.
+MAX_BEGINNING_CHARS = 300
 CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
-CardKey = tuple[str, str]  # the ids of the calling message and of its call
+# The key has the ids of the calling message and of its call.
+CardKey = tuple[str, str]
 
 
 class MoveView(TypedDict):
     """The effect of a proposed move, for the person who decides about it."""
 
-    target: str  # the beginning of the message that it names
-    number: int  # counted from 1
+    # The move names the message that begins like this.
+    target: str
+    # The number is counted from 1.
+    number: int
     leaves: str
-    tokens: str  # of the next request, before and after the move
-    argument: Literal["message", "content"]  # with the agent's own words
+    # The next request has this many tokens, before and after the move.
+    tokens: str
+    # The agent's own words are in this argument.
+    argument: Literal["message", "content"]
     words: str
-    read: list[str]  # sources that the agent had read before: its words may come from them
+    # The agent had read these sources before. Its words may come from them.
+    read: list[str]
 
 
 class ToolView(TypedDict):
@@ -52,10 +59,11 @@ class ToolView(TypedDict):
     result: str | None
     more_result: MoreView | None
     message_id: str | None
-    move: MoveView | None  # of a call that would move the conversation, while it waits
-    attempts: list[AttemptView]  # of a fork: its branches
-    agent: str  # the calling agent
-    work: WorkView | None  # of a call to another agent
+    # A call that would move the conversation has this while it waits.
+    move: MoveView | None
+    attempts: list[AttemptView]
+    agent: str
+    work: WorkView | None
 
 
 def describe_move(waiting: WaitingMove) -> MoveView:
@@ -72,7 +80,6 @@ def describe_move(waiting: WaitingMove) -> MoveView:
 
 
 def quote_beginning(message: Message) -> str:
-    """Return the beginning of a message's text, on one line."""
     if message.damaged:
         return shorten_line(_(DAMAGED_TEXT), MAX_BEGINNING_CHARS)
     text = str(message.langchain.text)
@@ -81,13 +88,13 @@ def quote_beginning(message: Message) -> str:
 
 
 def list_sources(sources: Sequence[str]) -> list[str]:
-    """Return the sources of a note as the page names them."""
+    """Return the sources of a note, shortened for the page."""
     return [name[:40] for name in sources[:5]]
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """The result of a call: the message as it is stored, and as LangChain reads it."""
+    """The result of a call: the stored message, and its LangChain message."""
 
     stored: Message
     message: ToolMessage
@@ -100,13 +107,15 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """Return the result for people: of a fork without JSON, of a move within a memory its effect and the note."""
+        """Return the result for people. A fork's JSON is formatted; a move within a memory shows its effect and the note."""
         text, mark = str(self.message.text), find_memory_move(self.stored)
         if self.message.name == FORK:
             return format_results(text)
-        if mark is None or self.stored.run_id is None:  # a file may hold any mark: then its whole text is shown
+        if mark is None or self.stored.run_id is None:
+            # A file may hold any mark, so its whole text is shown.
             return text
-        number = mark.position + 1  # the page counts messages from 1
+        # The page counts messages from 1.
+        number = mark.position + 1
         did = (
             _("{agent} replaced its answer, message {number}:", agent=self.stored.agent, number=number)
             if mark.kind == "rewind"
@@ -121,7 +130,7 @@ class ToolResult:
 
 
 def list_shown_calls(message: BaseMessage | None) -> list[ToolCall | InvalidToolCall]:
-    """Return the calls of a message that have a card, without those over the limit."""
+    """Return the calls of a message with a card, up to the limit."""
     if not isinstance(message, AIMessage):
         return []
     calls: list[ToolCall | InvalidToolCall] = [*message.tool_calls, *message.invalid_tool_calls]
@@ -133,14 +142,14 @@ def count_calls(message: BaseMessage) -> int:
 
 
 def cut_id(call: ToolCall | InvalidToolCall) -> str:
-    """Return the id of a call for the page. An older version imported calls with an id or a name of any length."""
+    """Return the id of a call for the page, cut to its limit: older versions imported ids and names of any length."""
     return (call["id"] or "")[:MAX_LABEL_CHARS]
 
 
 def pair_results(messages: Iterable[tuple[Message, BaseMessage | None]]) -> dict[CardKey, ToolResult]:
-    """Return the results of the shown calls. A result belongs to the last message before it that is no result.
+    """Return the results of the shown calls. A result belongs to the last message before it, other results excepted.
 
-    Damaged messages come without a LangChain message, and neither are results nor end a message's results.
+    Damaged messages come without a LangChain message. They are no results, and do not end a message's results.
     """
     found: dict[CardKey, ToolResult] = {}
     calling_id, open_ids = "", set[str]()
@@ -166,7 +175,7 @@ def build_tool_card(
     attempts: Sequence[AttemptView] = (),
     work: WorkView | None = None,
 ) -> ToolView:
-    """Build the card of an agent's call. `calling` is its message; without one the arguments are not cut."""
+    """Build the card of an agent's call. `calling` is its message; without it, the arguments are not cut."""
     found = budget.cut(result.text, result.stored, MAX_SHOWN_DETAIL_CHARS) if result else None
     shown = _cut_arguments(call, calling, status, budget)
     return {
@@ -187,14 +196,13 @@ def build_tool_card(
 
 
 def build_waiting_card(open_call: OpenCall, move: MoveView | None, budget: ViewBudget) -> ToolView:
-    """Build the card of another agent's waiting call."""
     return build_tool_card(open_call.call, open_call.agent, "waiting", budget, move=move)
 
 
 def _cut_arguments(
     call: ToolCall | InvalidToolCall, calling: Message | None, status: CallStatus, budget: ViewBudget
 ) -> ShownText:
-    """Return the arguments as shown: all of them where a person decides about them."""
+    """Return the arguments as shown. A person who decides about them sees all of them."""
     text = format_arguments(call)
     if calling is None or status == "waiting":
         budget.take(text)
@@ -211,7 +219,7 @@ def format_calls(message: BaseMessage) -> str:
 
 
 def format_arguments(call: ToolCall | InvalidToolCall) -> str:
-    """Return the arguments as JSON, or as they came where they cannot be read."""
+    """Return the arguments as JSON, or unchanged if they could not be parsed."""
     arguments = call["args"]
     if not isinstance(arguments, dict):
         return arguments or ""

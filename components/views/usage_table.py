@@ -1,4 +1,4 @@
-"""The usage of people as JSON: their tokens and costs of today, 7 and 30 days, and their stored bytes."""
+"""The usage of people as JSON: tokens and costs of today, 7 and 30 days, and stored bytes."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -7,11 +7,12 @@ from typing import Any
 from agent.context.prices import Prices, Usage, price_tokens
 from checkpoints.people.usage import USAGE_DAYS, PeopleUsage
 
-PERIODS = (1, 7, USAGE_DAYS)  # days, today among them
+# The periods are in days, today included.
+PERIODS = (1, 7, USAGE_DAYS)
 
 
 def describe_usage(found: PeopleUsage, prices: Prices) -> list[dict[str, Any]]:
-    """Describe each person with their periods, who has used most first."""
+    """Describe each person with their periods, the largest usage first."""
     sums: dict[str, dict[int, Usage]] = {owner: _start_sums() for owner in found.threads}
     for row in found.rows:
         usage = price_tokens(row.tokens, row.model, prices, row.answers)

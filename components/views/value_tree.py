@@ -1,4 +1,4 @@
-"""Values of a graph's channels as the page shows them: a tree of bounded size, or one short line. Pure."""
+"""Values of a graph's channels as the page shows them: a tree of bounded size, or a short line. Pure functions."""
 
 import hashlib
 import json
@@ -10,13 +10,14 @@ from checkpoints.values import serde
 from checkpoints.values.text import shorten, shorten_line
 from words import _, ngettext
 
-MAX_TREE_NODES = 2_000  # of all values of a view
-MAX_TREE_CHARS = 200_000  # likewise
-MAX_LEVEL_ITEMS = 100  # of one object or list
+# The limits count the nodes and characters of all values in a view.
+MAX_TREE_NODES = 2_000
+MAX_TREE_CHARS = 200_000
+MAX_LEVEL_ITEMS = 100
 MAX_LEVELS = 12
-MAX_TEXT_CHARS = 500  # of one text
+MAX_TEXT_CHARS = 500
 MAX_KEY_CHARS = 200
-MAX_LINE_CHARS = 60  # of a value on one line
+MAX_LINE_CHARS = 60
 
 
 def format_size(count: int) -> str:
@@ -31,9 +32,9 @@ def format_size(count: int) -> str:
 
 
 class TreeNode(TypedDict):
-    """A value. `count` is the number of its items, or of a text's characters: more than are shown where it is cut.
+    """A value. `count` is the full number of its items or characters, even if fewer are shown.
 
-    `digest` of a value that is cut tells it from another one that begins in the same way; otherwise it is empty.
+    `digest` distinguishes a cut value from another value with the same beginning; otherwise it is empty.
     """
 
     kind: Literal["object", "list", "messages", "text", "other"]
@@ -44,7 +45,7 @@ class TreeNode(TypedDict):
 
 
 class TreeBudget:
-    """The nodes and characters that the trees of a view may still have. `is_cut` tells whether a value had more."""
+    """The nodes and characters left for the trees of a view. `is_cut` tells whether a value had more."""
 
     def __init__(self) -> None:
         self.nodes = MAX_TREE_NODES
@@ -60,7 +61,7 @@ class TreeBudget:
 
 
 def build_tree(value: Any, budget: TreeBudget, level: int = 0) -> TreeNode:
-    """Build the tree of plain JSON, as far as the budget goes."""
+    """Build the tree of plain JSON, as far as the budget allows."""
     budget.nodes -= 1
     if not isinstance(value, dict | list):
         whole = value if isinstance(value, str) else serde.format_indented(value)
@@ -78,7 +79,7 @@ def build_tree(value: Any, budget: TreeBudget, level: int = 0) -> TreeNode:
 
 
 def make_digest(value: Any) -> str:
-    """Return a text that two values have in common only if they are equal."""
+    """Return a digest shared only by equal values."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
@@ -96,7 +97,7 @@ def _list_pairs(value: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, Any
 
 
 def describe_on_line(value: Any) -> str:
-    """Describe a value in a few words: the whole of a small one, the size of a large one."""
+    """Describe a value in a few words: a small value as a whole, a large value by its size."""
     if isinstance(value, str):
         text = shorten_line(value, MAX_LINE_CHARS)
         if len(value) <= MAX_LINE_CHARS:
@@ -109,7 +110,7 @@ def describe_on_line(value: Any) -> str:
 
 
 def describe_size(value: Any, count: int) -> str:
-    """Describe how many parts a value has, of which `value` may be the first ones alone."""
+    """Describe the number of parts, `count`. `value` may have only the first of them."""
     kind = _find_kind(value)
     if kind == "messages":
         return ngettext("{count:,} message", "{count:,} messages", count)
@@ -119,7 +120,7 @@ def describe_size(value: Any, count: int) -> str:
 
 
 def _find_kind(value: Any) -> Literal["object", "list", "messages"]:
-    """Return the kind of an object or list. Messages are objects of a class, as `checkpoints.graph_states` reads them."""
+    """Return the kind of an object or list. `checkpoints.graph_states` gives messages as objects named after their class."""
     if isinstance(value, dict):
         return "object"
     return "messages" if value and all(map(_is_message, value)) else "list"

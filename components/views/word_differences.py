@@ -1,7 +1,6 @@
 """Differences of two texts, marked in their sanitised HTML: words, or lines of long texts.
 
-A mark is a tag around words that were there before, so the result holds nothing that the sanitiser has not seen. Formulas
-count as one word.
+A mark is a tag around existing words, so the result contains nothing unseen by the sanitiser. A formula counts as a word.
 """
 
 import re
@@ -11,19 +10,23 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-MAX_WORDS = 4_000  # of each text, without what both begin and end with; of more, lines are compared
+# The limit counts the words of each text, apart from a common beginning and end. Longer texts are compared by lines.
+MAX_WORDS = 4_000
 MAX_LINES = 2_000
-MAX_CHEAP_STEPS = 300_000  # of difflib at most, some 20 ms; real texts take a hundredth of this bound
-MIN_SIMILARITY = 0.3  # of two texts less alike, almost everything would be marked
+# It bounds difflib's steps to about 20 ms. Real texts take a hundredth of it.
+MAX_CHEAP_STEPS = 300_000
+# If two texts were less alike than this, almost everything would be marked.
+MIN_SIMILARITY = 0.3
 
 DifferenceKind = Literal["same", "words", "lines", "rewritten", "long"]
 _PARTS = re.compile(r'<math\b.*?</math>|<[^"<>]*(?:"[^"]*"[^"<>]*)*>|\s+|&#?\w+;|\w+|.', re.DOTALL)
-_Units = list[tuple[int, int]]  # the first and the last part of each word or line
+# A unit is the first and the last part of a word or line.
+_Units = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedTexts:
-    """Two texts as HTML, with `del` and `ins` around the parts that only one of them has."""
+    """Two texts as HTML, with `del` and `ins` around the parts missing in the other text."""
 
     kind: DifferenceKind
     one: str
@@ -34,7 +37,7 @@ Mark = Callable[[str, str], MarkedTexts]
 
 
 def mark_differences(one: str, other: str, max_steps: int | None = None) -> MarkedTexts:
-    """Mark the differences of two texts in their HTML. With `max_steps`, a dear comparison counts as too long."""
+    """Mark the differences of two texts in their HTML. With `max_steps`, an expensive comparison counts as too long."""
     if one == other:
         return MarkedTexts("same", one, other)
     parts = [_PARTS.findall(html) for html in (one, other)]
@@ -55,7 +58,7 @@ def mark_differences(one: str, other: str, max_steps: int | None = None) -> Mark
 
 
 def mark_cheap_differences(one: str, other: str) -> MarkedTexts:
-    """Mark the differences of two texts, unless that could take longer than some 20 ms."""
+    """Mark the differences of two texts, unless it could take longer than about 20 ms."""
     return mark_differences(one, other, MAX_CHEAP_STEPS)
 
 
@@ -64,7 +67,7 @@ def _find_words(parts: Sequence[str]) -> _Units:
 
 
 def _find_lines(parts: Sequence[str]) -> _Units:
-    """Return the lines that have words. A line ends where the HTML has a line break."""
+    """Return the lines with words. A line ends where the HTML has a line break."""
     lines: _Units = []
     first = last = None
     for index, part in enumerate([*parts, "\n"]):
@@ -89,7 +92,7 @@ def _list_keys(parts: Sequence[str], units: _Units) -> list[str]:
 
 
 def _measure_common_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
-    """Count the units that both begin with, and those of the rest that both end with."""
+    """Count the units at the common beginning, and at the common end of the rest."""
     shorter = min(len(one), len(other))
     begin = next((index for index in range(shorter) if one[index] != other[index]), shorter)
     rest = shorter - begin
@@ -97,7 +100,7 @@ def _measure_common_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int,
 
 
 def _bound_steps(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return an upper bound of difflib's steps: its searches, each over one text and the pairs of equal units."""
+    """Return an upper bound of difflib's steps: its searches, each over a text and the pairs of equal units."""
     counts = Counter(other)
     pairs = sum(counts[key] for key in one)
     return min(pairs + 1, len(one), len(other)) * (len(one) + pairs)
@@ -106,7 +109,7 @@ def _bound_steps(one: Sequence[str], other: Sequence[str]) -> int:
 def _find_changed_units(
     one: Sequence[str], other: Sequence[str], offset: int, total: int
 ) -> tuple[set[int], set[int]] | None:
-    """Return the units that only one text has, by their numbers in it; None where too little is common."""
+    """Return the numbers of the units missing in the other text; None if the texts have too little in common."""
     changed: tuple[set[int], set[int]] = (set(), set())
     for tag, first, last, first_other, last_other in SequenceMatcher(None, one, other).get_opcodes():
         if tag != "equal":
@@ -117,7 +120,7 @@ def _find_changed_units(
 
 
 def _mark_units(parts: Sequence[str], units: _Units, changed: set[int], tag: str) -> str:
-    """Put the tag around the words of the changed units. Spaces between two of them are marked too."""
+    """Put the tag around the words of the changed units, and around spaces between two of them."""
     marked = {part for number in changed for part in range(units[number][0], units[number][1] + 1)}
     return "".join(_write_marked_parts(parts, marked, tag))
 
