@@ -1,6 +1,6 @@
-"""Exports with something left out, beside the threads that read for views: at most MAX_AT_ONCE, and the others wait.
+"""Redacted exports, beside the threads that read for views. At most MAX_AT_ONCE run, and the others wait.
 
-A large conversation is redacted in a process, which is ended when the user cancels or when it takes too long.
+A large conversation is redacted in a process. The process is killed when the user cancels, or when it takes too long.
 """
 
 import asyncio
@@ -25,10 +25,14 @@ from words import N_
 
 MAX_AT_ONCE = 2
 MAX_WAITING = 20
-MAX_REDACTION_SECONDS = 60.0  # of a worker's processor, for one export
-MAX_WAIT_SECONDS = 300.0  # by the clock, for one batch: a worker yields to everything else
-MAX_SMALL_CHARS = 100_000  # of JSON; a smaller document is redacted in its thread, which takes less than a process's start
-MAX_BATCH_CHARS = 500_000  # of JSON; one message may be longer
+# One export may take this much of a worker's processor time.
+MAX_REDACTION_SECONDS = 60.0
+# One batch may take so long by the clock: a worker yields to everything else.
+MAX_WAIT_SECONDS = 300.0
+# The limit applies to a document's JSON. A smaller document is redacted in its thread, faster than a process starts.
+MAX_SMALL_CHARS = 100_000
+# The limit applies to a batch's JSON. A single message may be longer.
+MAX_BATCH_CHARS = 500_000
 
 _COMMAND = (sys.executable, "-m", "components.workers.redaction_worker")
 _WAITING = Progress(N_("Waiting for other exports"))
@@ -48,7 +52,7 @@ class RedactionTooCostlyError(StateError):
 
 
 class RedactedExports:
-    """The exports of one app that are redacted now, and those that wait."""
+    """The redacted exports of an app, running or waiting."""
 
     def __init__(self, command: Sequence[str] = _COMMAND, *, max_seconds: float = MAX_REDACTION_SECONDS) -> None:
         self._command, self._max_seconds = command, max_seconds
@@ -60,7 +64,7 @@ class RedactedExports:
         self._closed = False
 
     async def make(self, write: Callable[[Redact], T], report: Report) -> T:
-        """Run `write` on a thread when its turn comes, with the function that redacts. Raises `TooManyExportsError`."""
+        """Run `write` on a thread when its turn comes, with the redacting function. Raises `TooManyExportsError`."""
         if self._count >= MAX_AT_ONCE + MAX_WAITING:
             raise TooManyExportsError
         self._count += 1
@@ -74,7 +78,7 @@ class RedactedExports:
             self._count -= 1
 
     def close(self) -> None:
-        """End the processes. The exports that they worked for are refused."""
+        """End the processes. Their exports are refused."""
         with self._lock:
             self._closed = True
             for worker in self._workers:

@@ -1,6 +1,6 @@
-"""The process that redacts the words of one export. It reads batches of messages from its parent and ends with it.
+"""The process that redacts the words of an export. It reads batches of messages from its parent and ends with it.
 
-Its time and memory are limited, so it is the kernel that ends it: SIGPROF has no handler. It yields to the server.
+Its time and memory are limited. The kernel ends it, because SIGPROF has no handler. It yields to the server.
 """
 
 import json
@@ -28,7 +28,8 @@ def main(handle: int) -> None:
     with Connection(handle) as parent:
         try:
             _redact_batches(parent)
-        except (EOFError, OSError):  # the server has ended, or needs no more
+        except (EOFError, OSError):
+            # The server has ended, or needs no more.
             return
 
 

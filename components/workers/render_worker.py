@@ -1,8 +1,8 @@
-"""The process that formats expensive texts, and marks the differences of two. It reads them from its parent and ends with
-it, or when a text takes too long.
+"""The process that formats expensive texts, and marks the differences of two texts.
 
-Its time is the processor's, so a busy machine changes nothing. Colours that take too long are left out. For everything
-else the kernel ends the process: SIGPROF has no handler, for none would run while nh3 works.
+It reads them from its parent, and ends with it or when a text takes too long. The limit is processor time, so a busy machine
+makes no difference. Colours that take too long are left out. In all other cases the kernel ends the process: SIGPROF has no
+handler, because none would run while nh3 works.
 """
 
 import json
@@ -19,12 +19,13 @@ from components.views import markdown
 from components.views.word_differences import MarkedTexts, mark_differences
 from words import set_language
 
-MAX_COLOUR_SECONDS = 0.15  # for all code of a text
+# All code of a text may take this much processor time.
+MAX_COLOUR_SECONDS = 0.15
 MAX_TAIL_COLOUR_SECONDS = 0.1
 
 
 class _TooLong(BaseException):
-    """No `Exception`, because lexers may catch those."""
+    """Not an `Exception`, because lexers may catch those."""
 
 
 def _stop_colouring(signum: int, frame: FrameType | None) -> None:
@@ -32,7 +33,7 @@ def _stop_colouring(signum: int, frame: FrameType | None) -> None:
 
 
 class _Colours:
-    """Highlight with a budget of processor seconds; code after the budget stays without colours."""
+    """Highlight with a budget of processor seconds. Code after the budget stays without colours."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds_left = seconds
@@ -46,18 +47,20 @@ class _Colours:
                 return markdown.highlight_code(source, lexer)
             finally:
                 self._seconds_left = signal.setitimer(signal.ITIMER_VIRTUAL, 0)[0]
-        except _TooLong:  # also where the signal came between the last two lines
+        except _TooLong:
+            # The signal may also come between the last two lines.
             self._seconds_left = 0
             return None
 
 
 def answer(request: bytes) -> bytes:
-    """Format one text, or mark the differences of two texts, within the seconds that the request names.
+    """Format a text, or mark the differences of two texts, within the seconds in the request.
 
-    The answer is `null` where it would be larger than the server reads.
+    The answer is `null` if it would be larger than the server reads.
     """
     seconds, subject, definitions, language = json.loads(request)
-    set_language(language)  # before the time begins: a first text reads its catalogue
+    # The first text of a language loads its catalogue, so this comes before the time begins.
+    set_language(language)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     started = time.process_time()
     result: markdown.Look | MarkedTexts
@@ -82,7 +85,8 @@ def main(handle: int) -> None:
             try:
                 request = parent.recv_bytes()
                 parent.send_bytes(answer(request))
-            except (EOFError, OSError):  # the server has ended, however it did
+            except (EOFError, OSError):
+                # The server has ended, in whatever way.
                 return
 
 

@@ -1,6 +1,6 @@
-"""Formatting with a budget: cheap texts in this process, all others in processes that can be ended.
+"""Formatting with a budget: cheap texts in this process, all others in processes that can be killed.
 
-A thread would not do: Python's lock is held as long as a regular expression takes, and with it the event loop.
+A thread would not do. A regular expression holds Python's lock while it runs, and so blocks the event loop.
 """
 
 import asyncio
@@ -29,18 +29,23 @@ from components.views.word_differences import Mark, MarkedTexts, mark_cheap_diff
 from components.workers.worker_process import WorkerProcess
 from words import get_language
 
-MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is at work
-MAX_TEXT_SECONDS = 0.35  # of a worker's processor
-MAX_PAGE_SECONDS = 0.35  # for all messages of one view; the text that is begun last has its own seconds all the same
-MAX_WAIT_SECONDS = 10.0  # by the clock: for a worker that is stopped, or many that wait for one
-MAX_CACHED_CHARS = 16_000_000  # of HTML
+# Each has about 25 MiB. The second is started when the first is at work.
+MAX_WORKERS = 2
+# One text may take this much of a worker's processor time.
+MAX_TEXT_SECONDS = 0.35
+# All messages of one view may take so long. The last text to begin has its own seconds in any case.
+MAX_PAGE_SECONDS = 0.35
+# A stopped worker, or many texts that wait for a worker, may take so long by the clock.
+MAX_WAIT_SECONDS = 10.0
+# The limit counts all cached HTML.
+MAX_CACHED_CHARS = 16_000_000
 
 _COMMAND = (sys.executable, "-m", "components.workers.render_worker")
 _log = logging.getLogger(__name__)
 
 
 class _Workers:
-    """At most MAX_WORKERS processes, started when they are needed, each used by one thread at a time."""
+    """At most MAX_WORKERS processes, started when they are needed, each used by a single thread at a time."""
 
     def __init__(self, command: Sequence[str], max_wait_seconds: float) -> None:
         self._command, self._max_wait_seconds = command, max_wait_seconds
@@ -51,14 +56,17 @@ class _Workers:
         self._closed = False
 
     def submit(self, request: bytes) -> Future[bytes | None]:
-        """Send a text to a worker. The answer is None where it gave up; `TimeoutError` where the text is not the cause."""
+        """Send a text to a worker.
+
+        The answer is None if the worker gave up. Raises `TimeoutError` if the text is not the cause.
+        """
         try:
             return self._threads.submit(self._ask, request)
-        except RuntimeError as error:  # closed
+        except RuntimeError as error:
+            # The executor is closed.
             raise TimeoutError from error
 
     def close(self) -> None:
-        """End all processes."""
         with self._lock:
             self._closed = True
             for worker in (*self._idle, *self._busy):
@@ -101,7 +109,7 @@ class _Workers:
 
 
 class _Cache:
-    """HTML by the hash of its language and its text, the latest used last; None for a text that took too long."""
+    """HTML by the hash of its language and text, the most recently used last. None marks a text that took too long."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[bytes, str | None] = OrderedDict()
@@ -128,11 +136,12 @@ class _Cache:
 
 
 def _size(html: str | None) -> int:
-    return 200 + len(html or "")  # the entry itself takes some as well
+    # The entry itself takes some room, too.
+    return 200 + len(html or "")
 
 
 class Renderer:
-    """Markdown to safe HTML for one app. A text that takes too long is shown unformatted, and remembered."""
+    """Markdown to safe HTML for an app. A text that takes too long is shown unformatted, and remembered."""
 
     def __init__(self, command: Sequence[str] = _COMMAND, *, max_wait_seconds: float = MAX_WAIT_SECONDS) -> None:
         self._workers = _Workers(command, max_wait_seconds)
@@ -140,9 +149,9 @@ class Renderer:
         self._cache = _Cache()
 
     def page(self) -> Callable[[str], str]:
-        """Return a function that formats the texts of one view, with MAX_PAGE_SECONDS for all. It blocks.
+        """Return a function that formats the texts of a view, with MAX_PAGE_SECONDS for all of them. It blocks.
 
-        Every text that is begun is kept, formatted or not: so the views of a page come to an end with its texts.
+        The cache keeps every begun text, formatted or not, so repeated views get through all their texts.
         """
         seconds_left = MAX_PAGE_SECONDS
 
@@ -155,7 +164,7 @@ class Renderer:
         return to_html_in_time
 
     def comparison(self) -> Mark:
-        """Return a function that marks the differences of texts in one view, with MAX_PAGE_SECONDS for all. It blocks."""
+        """Return a blocking function that marks differences in the texts of a view, with MAX_PAGE_SECONDS for all."""
         seconds_left = MAX_PAGE_SECONDS
 
         def mark_in_time(one: str, other: str) -> MarkedTexts:
@@ -176,7 +185,7 @@ class Renderer:
         return mark_in_time
 
     def document(self, max_seconds: float) -> Callable[[str], str]:
-        """Return a function that formats the texts of a document, which are not kept. Only the processes compute."""
+        """Return a function that formats the texts of a document, without caching them. Only the processes format."""
         seconds_left = max_seconds
 
         def to_html_outside(text: str) -> str:
@@ -193,7 +202,7 @@ class Renderer:
         return to_html_outside
 
     async def look(self, text: str, definitions: Definitions) -> tuple[Look, float] | None:
-        """Format a growing text, and return the seconds that it took; None where it took too long."""
+        """Format a growing text. Return the seconds it took as well; None if it took too long."""
         try:
             future = asyncio.wrap_future(self._submit(text, definitions))
             answer = await asyncio.wait_for(future, self._max_wait_seconds)
@@ -209,7 +218,7 @@ class Renderer:
         self._workers.close()
 
     def _to_html(self, text: str, *, is_in_time: bool) -> tuple[str, float]:
-        """Return the HTML of `text`, and the seconds that it took. Without time, only a cheap text is begun."""
+        """Return the HTML of `text`, and the seconds it took. Without time left, only a cheap text is begun."""
         if len(text) > MAX_FORMATTED_CHARS:
             return to_plain_html(text), 0.0
         key = sha256(f"{get_language()} {text}".encode("utf-8", "surrogatepass")).digest()
@@ -242,7 +251,8 @@ class Renderer:
         try:
             answer = future.result(self._max_wait_seconds)
         finally:
-            future.cancel()  # if it still waits for a worker
+            # The text may still be waiting for a worker.
+            future.cancel()
         found: list[Any] | None = None if answer is None else json.loads(answer)
         return found
 

@@ -1,4 +1,4 @@
-"""A process that computes for the server and can be ended at any time. It ends with the server, however that ends."""
+"""A process that computes for the server and can be killed at any time. It ends with the server in any case."""
 
 import subprocess
 import time
@@ -11,7 +11,10 @@ _WATCH_SECONDS = 0.25
 
 
 class WorkerProcess:
-    """One process, and our end of the socket to it. The other end closes with us; its handle is the last argument."""
+    """A process, and this side's end of the socket to it.
+
+    The other end closes together with this end; its handle is the command's last argument.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         self._connection, theirs = Pipe()
@@ -24,7 +27,8 @@ class WorkerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl+C in the terminal is for the server alone
+                # Ctrl+C in the terminal is for the server alone.
+                start_new_session=True,
             )
 
     @property
@@ -38,10 +42,10 @@ class WorkerProcess:
         max_answer_bytes: int | None = None,
         watch: Callable[[], None] | None = None,
     ) -> bytes:
-        """Return the answer. While there is none, `watch` is called a few times a second, and may raise an error.
+        """Return the answer. Until it comes, `watch` is called a few times a second, and may raise an error.
 
-        Raises `EOFError` or `OSError` when the process ended or its answer is too large, `TimeoutError` when none came.
-        After any error it is of no more use.
+        Raises `EOFError` or `OSError` if the process ended or its answer is too large, and `TimeoutError` if none came.
+        After any error, the process cannot be used any more.
         """
         self._connection.send_bytes(request)
         deadline = time.monotonic() + max_wait_seconds
@@ -53,11 +57,11 @@ class WorkerProcess:
         return self._connection.recv_bytes(max_answer_bytes)
 
     def kill(self) -> None:
-        """End the process at once. A thread that waits for its answer gets an error."""
+        """Kill the process at once. A thread waiting for its answer gets an error."""
         self._process.kill()
 
     def close(self) -> int:
-        """End the process, if it has not ended, and return the code that it ended with."""
+        """End the process, if it is still running, and return its exit code."""
         self._process.kill()
         self._connection.close()
         return self._process.wait()
