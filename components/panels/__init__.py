@@ -1,1 +1,1 @@
-"""The panels of the page: each shows one part of a conversation and carries out its commands."""
+"""The panels of the page. Each shows a part of a conversation and carries out its commands."""

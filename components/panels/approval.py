@@ -1,4 +1,4 @@
-"""The decisions of a person about waiting tool calls, and the previews of the moves among them."""
+"""A person's decisions about waiting tool calls, and previews of the moves among those calls."""
 
 import json
 from collections.abc import Mapping
@@ -20,20 +20,20 @@ class ArgumentsNotObjectError(StateError):
 
 
 class AnswerLateError(StateError):
-    """Another answer had come first. The page shows this once the graph rests, where the question is still open."""
+    """Another answer came first. The page shows this error once the graph rests and its question is still open."""
 
     def __init__(self) -> None:
         super().__init__(sentence("Another answer came first. You can send this one now."))
 
 
 async def submit_decision(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
-    """Pass on a decision; "always" also for every later move of the agent in this conversation."""
+    """Pass on a decision. "always" also allows every later move of the agent in this conversation."""
     caller, always = Caller(request_id=read_caller(fields).request_id), bool(fields.get("always"))
     await services.runner.decide(thread_id, _parse_decision(fields), caller=caller, allow_moves=always)
 
 
 async def submit_answer(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
-    """Pass on the answer to a question of a user graph, as JSON or as a text; without a question, let it go on."""
+    """Pass on an answer, JSON or text, to a user graph's question. Without a question, let the graph continue."""
     question_id, text = str(fields["call"]), serde.sanitize_text(str(fields.get("text") or ""))
     answers = {question_id: _parse_answer(text)} if question_id else {}
     seen = {question_id: str(fields["key"])} if fields.get("key") else {}
@@ -52,7 +52,7 @@ def _parse_answer(text: str) -> Any:
 
 
 def _parse_decision(fields: Mapping[str, Any]) -> Decision:
-    """Parse a decision; an unknown kind denies. Raises `ArgumentsNotObjectError` for arguments that no tool can take."""
+    """Parse a decision; an unknown kind denies. Raises `ArgumentsNotObjectError` for arguments that are no object."""
     call_id, text = str(fields["call"]), serde.sanitize_text(str(fields.get("text") or ""))
     match fields["kind"]:
         case "allow":
@@ -75,6 +75,6 @@ def _parse_arguments(text: str) -> dict[str, Any]:
 
 
 def describe_waiting_moves(inputs: RunInputs, thread_id: str) -> dict[str, tool_cards.MoveView]:
-    """Describe the moves that wait for a person, by the ids of their calls."""
+    """Describe the moves that wait for a person's decision, by call id."""
     found = inputs.preview_moves(thread_id)
     return {call_id: tool_cards.describe_move(waiting) for call_id, waiting in found.items()}

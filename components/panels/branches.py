@@ -21,7 +21,8 @@ from components.services import Services
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
 from words import N_, _, arrange, ngettext
 
-MAX_QUOTE_CHARS = 200  # of the message that the dialog shows
+# The dialog shows this much of the message's text.
+MAX_QUOTE_CHARS = 200
 PROGRAM_TEXT = N_("In a new conversation the built-in agent answers. It begins without the values of the graph.")
 
 
@@ -39,10 +40,10 @@ class ForkPoint:
     """The point of a fork: a message of the conversation. The branch includes it or ends right before it."""
 
     message: Message
-    last_message: (
-        Message  # the message itself, or the last result of its tool calls: a call is never kept without its results
-    )
-    checkpoint_name: str | None = None  # of the checkpoint that names the fork point
+    # It is the message itself, or the last result of its tool calls: a call is never kept without its results.
+    last_message: Message
+    # This checkpoint names the fork point.
+    checkpoint_name: str | None = None
 
     @property
     def text(self) -> str:
@@ -53,7 +54,7 @@ class ForkPoint:
         return self.message.type == "human" and not self.message.is_by_graph
 
     def branch_end(self, included: bool) -> str | None:
-        """Return the last message of the branch; None: it is empty."""
+        """Return the id of the branch's last message, or None for an empty branch."""
         return self.last_message.id if included else self.message.parent_id
 
 
@@ -80,7 +81,7 @@ def _radio_group(legend: str, items: Component) -> Component:
 
 
 def build_fork_question(fork_point: ForkPoint, *, running: bool, is_program: bool = False) -> list[Component]:
-    """Describe the fork point. `is_program`: a program's graph goes on from there, and the page does not have it."""
+    """Describe the fork point. `is_program`: a program outside the page runs the graph there."""
     number = fork_point.message.depth + 1
     begin = (
         _(
@@ -97,7 +98,7 @@ def build_fork_question(fork_point: ForkPoint, *, running: bool, is_program: boo
 
 
 def build_length_options(fork_point: ForkPoint) -> list[dict[str, str]]:
-    """Build the two options, each with the number of messages on the branch."""
+    """Build the options with and without the message, each with the branch's number of messages."""
     before = (
         ngettext(
             "Without this message ({count:,} message)", "Without this message ({count:,} messages)", fork_point.message.depth
@@ -119,7 +120,7 @@ def build_length_options(fork_point: ForkPoint) -> list[dict[str, str]]:
 
 
 def build_branch_deletion(branch: Branch, missing_messages: int) -> list[Component]:
-    """`missing_messages`: how many of its messages are not on the current branch."""
+    """Describe the loss. `missing_messages` counts the branch's messages outside of the current branch."""
     loss = (
         ngettext(
             "{count:,} of its messages is not on the current branch.",
@@ -188,7 +189,8 @@ async def _open_fork_dialog(services: Services, action: Action) -> Answer:
 
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
     branches, shared = await services.read_snapshot(_read_branches, services.store, action.thread_id)
-    if (found := branches.get(action.fields["branch"])) is None:  # it was deleted in another tab
+    if (found := branches.get(action.fields["branch"])) is None:
+        # The branch was deleted in another tab.
         return Answer(page_state.build_update())
     branch, length = found
     question = build_branch_deletion(branch, length - shared[branch.id])
@@ -204,12 +206,13 @@ async def _open_prune_dialog(services: Services, action: Action) -> Answer:
 
 
 async def _confirm_fork(services: Services, action: Action) -> Answer:
-    """Stop a running answer first, as for a restore. A question that is left out comes back to the composer."""
+    """Fork, after stopping a running answer as for a restore. An omitted question returns to the composer."""
     store, fields, thread_id, name = services.store, action.fields, action.fields["thread"], action.fields.get("name", "")
     is_whole, is_new_thread = fields["length"] == "with", fields["destination"] == "thread"
     await services.runner.stop(thread_id)
     fork_point = await services.read_snapshot(_find_fork_point, store, thread_id, fields)
-    end, caller = fork_point.branch_end(is_whole), action.unversioned_caller  # removes nothing: no conflict
+    # A fork removes nothing, so it conflicts with no other change.
+    end, caller = fork_point.branch_end(is_whole), action.unversioned_caller
     at_checkpoint = fields.get("checkpoint") if is_whole else None
     if is_new_thread:
         thread = await services.read_snapshot(store.get_thread, thread_id)
@@ -258,7 +261,6 @@ def _read_branches(store: Store, thread_id: str) -> tuple[dict[str, tuple[Branch
 
 
 def _find_fork_point(store: Store, thread_id: str, fields: Mapping[str, Any]) -> ForkPoint:
-    """Return the fork point that an action names: a message or a checkpoint."""
     if "checkpoint" not in fields:
         message = store.get_message(thread_id, fields["message"])
         return ForkPoint(message, last_message=store.find_last_result(thread_id, message))

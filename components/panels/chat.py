@@ -41,7 +41,8 @@ SUGGESTIONS = (
     N_("What is 12 * (3 + 4)?"),
     N_("Show me a piece of Python"),
 )
-NEW_TITLE = N_("New conversation")  # in the bar, which always has a heading
+# The bar always has a heading, also without a title.
+NEW_TITLE = N_("New conversation")
 MISSING_TITLE = N_("Conversation not found")
 NO_GRAPH_TEXT = N_("A program's graph answers here. To ask the built-in agent, branch into a new conversation.")
 NO_QUESTIONS: question_forms.QuestionsView = {"questions": [], "drafts": []}
@@ -52,7 +53,8 @@ class Ids(StrEnum):
     TRANSCRIPT = TRANSCRIPT_ID
     COMPOSER = "composer-panel"
     TITLE = "thread-title"
-    WINDOW = "transcript-window"  # the messages that the page holds (see message_window)
+    # The page holds these messages (see `message_window`).
+    WINDOW = "transcript-window"
 
 
 def layout() -> Component:
@@ -60,7 +62,7 @@ def layout() -> Component:
 
 
 def build_start_page() -> dict[str, Any]:
-    """Build the start page: a conversation that begins with its first message."""
+    """Build the start page: a conversation without messages yet."""
     nothing = {
         "title": "",
         "messages": [],
@@ -82,14 +84,16 @@ SHOWN = ((Ids.TRANSCRIPT, "data"), (Ids.COMPOSER, "data"), (Ids.TITLE, "children
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any], dict[str, Any], str]:
     window = message_window.resolve_window(location.window, location.thread_id)
     try:
-        with services.store.database.begin_read():  # of one moment: its parts share what they read
+        # All parts are of the same moment, and share what they read.
+        with services.store.database.begin_read():
             transcript = _read_transcript(services, location.thread_id, window, location.last_update.get("closed"))
     except ThreadNotFoundError:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
     read_only = describe_read_only(services.store, transcript["thread"])
     transcript |= {"read_only": read_only is not None, "is_reader": get_acting_role() == READER}
     fill = location.last_update.get("fill")
-    of_page = {"opened": location.thread_id, "fill": fill, "read_only": read_only}  # it may not exist
+    # The thread may not exist, so the page's own values are added here.
+    of_page = {"opened": location.thread_id, "fill": fill, "read_only": read_only}
     composer = _read_composer(services, location.thread_id) | of_page
     return transcript, composer, str(transcript["title"]) or _(NEW_TITLE)
 
@@ -134,7 +138,8 @@ def _read_transcript(
         notice = None
     portions = window["count"] // message_window.WINDOW_MESSAGES
     run = services.runs.get_latest_run(thread_id)
-    state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
+    # A running or waiting call is at the end of the conversation.
+    state = run.state if run and not later else None
     question = None if later else candidates.find_question(messages)
     several = candidates.find_run(services, messages[question], run) if question is not None else None
     if several is not None and question is not None:
@@ -167,7 +172,7 @@ def _is_waiting(run: Run | None) -> bool:
 
 
 def _is_of_graph(thread: Thread) -> bool:
-    """Return whether a user graph answers: another try runs its nodes again, and may repeat their actions."""
+    """Return whether a user graph answers. A retry would run its nodes again and may repeat their actions."""
     return bool(ThreadSettings.from_thread(thread).graph)
 
 
@@ -204,12 +209,13 @@ def _describe_messages(
 
 
 def _describe_questions(services: Services, thread: Thread, run: Run | None) -> question_forms.QuestionsView:
-    """Describe the questions of a user graph where its conversation stands, unless it is at work."""
+    """Describe the open questions of a user graph, unless it is at work."""
     state = run.state if run else None
     if not ThreadSettings.from_thread(thread).graph or state is RunState.RUNNING:
         return NO_QUESTIONS
     rest = services.runner.read_rest(thread.id, with_drafts=state is RunState.WAITING)
-    if rest.questions and state is not RunState.WAITING:  # an answer failed, or was stopped
+    if rest.questions and state is not RunState.WAITING:
+        # The answer failed or was stopped.
         rest = services.runner.read_rest(thread.id, with_drafts=True)
     is_waiting = state is RunState.WAITING and not rest.move_ids
     questions = question_forms.describe_questions(rest.questions, is_waiting=is_waiting)
@@ -218,7 +224,7 @@ def _describe_questions(services: Services, thread: Thread, run: Run | None) -> 
 
 
 def _find_trace_links(services: Services, messages: Sequence[Message]) -> dict[str, str]:
-    """Return the address of each answer's trace, by the answer's id; empty while it is not known."""
+    """Return the addresses of the answers' traces by answer id. An address is empty while it is not known."""
     tracer = services.tracer
     return {m.id: tracer.link_run(m.run_id) for m in messages if m.type == "ai" and m.run_id} if tracer.is_on else {}
 
@@ -248,12 +254,15 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
 def _describe_run_state(services: Services, thread: Thread, run: Run | None) -> dict[str, Any]:
     """Describe the run for the composer, and how full the model's window is."""
     state = run.state if run else None
-    is_user_graph = bool(ThreadSettings.from_thread(thread).graph)  # it knows best how full its models are
+    # A user graph knows best how full its models' windows are.
+    is_user_graph = bool(ThreadSettings.from_thread(thread).graph)
     rerun = _describe_rerun(services, run)
     is_asking = rerun is not None and rerun["asking"]
-    is_running = state is RunState.RUNNING or (is_asking and state is RunState.DONE)  # between two questions it is at work
+    # A rerun is at work between two of its questions, too.
+    is_running = state is RunState.RUNNING or (is_asking and state is RunState.DONE)
     context = None if is_user_graph else services.runner.inputs.load_context(thread.id, run if is_running else None)
-    meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
+    # Before the first message there is nothing to measure.
+    meter = context_meter.describe_context(context) if context else None
     return {"version": thread.version, "running": is_running, "asking": is_asking, "rest": state, "meter": meter}
 
 

@@ -17,15 +17,18 @@ from components.transfers.uploads import UploadGoneError
 from components.views import message_window
 from words import N_, _
 
-USUAL_RUN_OPERATIONS = 5  # with those of most runs
-MAX_RUN_OPERATIONS = 30  # newest first, among which the beginning of a run is searched for
-MAX_STOP_SECONDS = 1.0  # until Stop replies; a locked database takes a run's end later
-EDIT_ACTIONS = ("edit", "change", "answer")  # a field with a text waits for their reply
+# Most runs have no more operations. For others, the newest are searched for the beginning of the run.
+USUAL_RUN_OPERATIONS = 5
+MAX_RUN_OPERATIONS = 30
+# Stop replies within this time: a locked database records a run's end later.
+MAX_STOP_SECONDS = 1.0
+# A field with a text waits for the reply of these actions.
+EDIT_ACTIONS = ("edit", "change", "answer")
 NEW_THREAD_NOTICE = N_("That conversation no longer exists, so your message started a new one.")
 
 
 async def _send_message(services: Services, action: Action) -> Answer:
-    """Send a message, and drop the uploads of its files: with another attempt, the page uploads them again."""
+    """Send a message, and drop the uploads of its files. Another attempt of the page uploads them again."""
     try:
         return await _accept_message(services, action)
     finally:
@@ -34,13 +37,14 @@ async def _send_message(services: Services, action: Action) -> Answer:
 
 
 async def _accept_message(services: Services, action: Action) -> Answer:
-    """Answer with a reply to the composer itself: a page update may be replaced when the next one follows at once."""
+    """Accept the message. The reply goes to the composer itself, because the next page update may replace the last."""
     is_attached = bool(action.fields.get("files"))
     if (scope := compact_command.parse_compact_command(action.fields["text"], attached=is_attached)) is not None:
         await compact_command.open_summary_dialog(services, action, scope)
         return Answer(page_state.build_update(), action.accept())
     run = await _send_prompt(services, action)
-    if run.thread_id == action.page_thread_id:  # its frames show the message: the panels are read when there is time
+    if run.thread_id == action.page_thread_id:
+        # The run's frames show the message, so the panels can be read later.
         return Answer(reply=action.accept())
     notice: Any = {"toast": {"text": _(NEW_THREAD_NOTICE), "undo": None}} if action.page_thread_id else {}
     return Answer(page_state.build_update(go=page_state.thread_address(run.thread_id), **notice), action.accept())
@@ -53,26 +57,26 @@ async def _stop_run(services: Services, action: Action) -> Answer:
 
 
 async def _leave_rerun(services: Services, action: Action) -> Answer:
-    """Let a message that waits follow the question in progress of a rerun, if there is one. The stream tells its end."""
+    """Let a waiting message follow the rerun's current question. The stream tells the question's end."""
     await services.runner.leave_rerun(action.thread_id)
     return Answer()
 
 
 async def _stop_candidate(services: Services, action: Action) -> Answer:
-    """Stop one of several models. Its end comes over the socket."""
+    """Stop the answer of a candidate. Its end comes over the socket."""
     await services.runner.stop_candidate(action.thread_id, action.fields["run"], action.fields["number"])
     return Answer(reply=action.accept())
 
 
 async def _retry_candidate(services: Services, action: Action) -> Answer:
-    """Let one of several models answer once more. Its beginning comes over the socket."""
+    """Let a candidate answer once more. Its first frame comes over the socket."""
     key = CandidateKey(action.fields["run"], action.fields["number"])
     await services.runner.retry_candidate(action.thread_id, key, caller=action.caller)
     return Answer(page_state.build_update(), action.accept())
 
 
 def refuse_message(action: Action, error: StateError) -> Answer:
-    """Give the reason to the composer, which keeps the text."""
+    """Reply to the composer with the reason. The composer keeps the text."""
     if isinstance(error, RerunActiveError):
         return Answer(page_state.build_update(), action.postpone())
     return Answer(page_state.build_update(), action.refuse(error))
@@ -84,7 +88,7 @@ async def _send_suggestion(services: Services, action: Action) -> Answer:
 
 
 async def _send_prompt(services: Services, action: Action) -> Run:
-    """Begin an answer; in a new conversation where the page shows none, although its address may name one."""
+    """Begin an answer. If the page shows no conversation, although its address may name one, begin a new conversation."""
     fields, thread_id, caller = action.fields, action.page_thread_id, action.caller
     is_shown = bool(fields.get("version"))
     if thread_id is not None and not is_shown and not await services.read_snapshot(services.store.thread_exists, thread_id):
@@ -97,9 +101,9 @@ async def _send_prompt(services: Services, action: Action) -> Run:
 
 
 async def _load_files(services: Services, action: Action) -> list[File]:
-    """Return the files that a message names by their uploads. Raises `UploadGoneError` and `InvalidFileError`.
+    """Return the files of a message by their uploads. Raises `UploadGoneError` and `InvalidFileError`.
 
-    A repeated request, whose first attempt has used the uploads, gets the files that this attempt stored.
+    A repeated request, whose first attempt has used the uploads, gets the files stored by the first attempt.
     """
     named = [(each["name"], await services.uploads.find(each["id"])) for each in action.fields.get("files") or []]
     if not named:
@@ -160,7 +164,6 @@ async def _choose_alternative(services: Services, action: Action) -> Answer:
 
 
 async def _visit_message(services: Services, action: Action) -> Answer:
-    """Switch to a branch, and show one of its messages."""
     thread_id, message_id, store = action.thread_id, action.fields["message"], services.store
     done = await services.apply_change(store.switch, thread_id, action.fields["branch"], caller=action.caller)
     text = _("Switched to the branch “{name}”, which has this message.", name=done.operation.detail.name)
@@ -195,7 +198,7 @@ async def _close_notice(services: Services, action: Action) -> Answer:
 
 
 async def _send_feedback(services: Services, action: Action) -> Answer:
-    """Record the rating of an answer; nothing that the page shows changes by it."""
+    """Record the rating of an answer. Nothing on the page changes."""
     await services.read_snapshot(_record_feedback, services, action.thread_id, action.fields)
     return Answer(reply=action.accept())
 
@@ -208,7 +211,7 @@ async def _move_window(services: Services, action: Action) -> Answer:
 
 
 def refuse_action(action: Action, error: StateError) -> Answer:
-    """Report the error to the field with the text, or in a toast; a conversation that no longer exists gives way to "/"."""
+    """Report the error in the field with the text, or in a toast. If the conversation no longer exists, go to "/"."""
     if isinstance(error, ThreadNotFoundError):
         return Answer(page_state.build_update(go="/"))
     if action.kind in EDIT_ACTIONS:
@@ -217,8 +220,10 @@ def refuse_action(action: Action, error: StateError) -> Answer:
 
 
 def find_notice_operation(store: Store, thread_id: str) -> Operation | None:
-    """Return the operation of the notice: the newest one that is not the judge's. Of a run that wrote the newest messages it
-    is the last one that replaced earlier messages, such as a move through time, or else the run's first operation.
+    """Return the operation of the notice, the newest apart from the judge's.
+
+    For the run that wrote the newest messages, it is the last operation that replaced earlier messages, such as a move
+    through time, or else the run's first operation.
     """
     found = _list_run_operations(store, thread_id)
     moves = (OperationKind.GOTO, OperationKind.REWIND)
@@ -226,7 +231,7 @@ def find_notice_operation(store: Store, thread_id: str) -> Operation | None:
 
 
 def _list_run_operations(store: Store, thread_id: str) -> list[Operation]:
-    """Return the operations of the run that wrote last, newest first; only the last one where it is of no run."""
+    """Return the operations of the last run, newest first, or the last operation alone if it belongs to no run."""
     found: list[Operation] = []
     for count in (USUAL_RUN_OPERATIONS, MAX_RUN_OPERATIONS):
         newest = [op for op in store.list_operations(thread_id, last=count, abridged=True) if op.actor != "judge"]
@@ -239,7 +244,7 @@ def _list_run_operations(store: Store, thread_id: str) -> list[Operation]:
 
 
 def _record_feedback(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
-    """Pass the rating of an answer to the tracer; None takes it back."""
+    """Pass the rating of an answer to the tracer. None takes a rating back."""
     answer, good = services.store.get_message(thread_id, fields["message"]), fields["good"]
     if answer.run_id:
         services.tracer.record(Feedback(answer.run_id, answer.id, good if good is None else bool(good)))

@@ -1,4 +1,4 @@
-"""The ways to ask for a summary: the command in the composer, and the action at a message. Both confirm its effect."""
+"""The two ways to ask for a summary, a command in the composer and an action at a message. Both confirm the effect first."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def dialogs() -> list[Component]:
 
 
 def describe_preview(preview: SummaryPreview) -> list[Component]:
-    """Describe the effect of a summary: the messages that it replaces, and the tokens before and after."""
+    """Describe the effect of a summary: the number of replaced messages, and the tokens before and after."""
     return [
         html.P(
             ngettext(
@@ -50,7 +50,7 @@ def register(app: Dash, _services: Services) -> None:
 
 
 async def open_summary_dialog(services: Services, action: Action, scope: SummaryScope) -> None:
-    """Ask the user, with the effect of the summary. Raises `NotCompactedError` where there is nothing to gain."""
+    """Ask the user to confirm a summary, and show its effect. Raises `NotCompactedError` if it would gain nothing."""
     thread_id, caller = action.page_thread_id, action.caller
     preview = await services.read_snapshot(services.runner.inputs.preview_summary, thread_id, scope)
     fields = {"request_id": caller.request_id, "version": caller.expected_version, **asdict(scope)}
@@ -64,7 +64,7 @@ async def _confirm_summary(services: Services, action: Action) -> Answer:
 
 
 def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
-    """Parse `/compact` and its focus; return None for any other text. Raises `NotCompactedError`."""
+    """Parse `/compact` and its focus. Return None for any other text. Raises `NotCompactedError`."""
     found = _COMMAND.fullmatch(text)
     if found is None:
         return None
@@ -79,14 +79,14 @@ def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
 
 
 def read_summary_scope(fields: Mapping[str, Any]) -> SummaryScope:
-    """Return the scope of a summary: the whole conversation, or the part that begins or ends at a message."""
+    """Return the scope of a summary: the whole conversation, or the part from or up to a message."""
     if fields.get("side") == "all":
         return SummaryScope()
     return SummaryScope("from" if fields.get("side") == "from" else "up_to", str(fields["message"]))
 
 
 def _rebuild_scope(fields: Mapping[str, Any]) -> SummaryScope:
-    """Return the scope that the dialog kept. Raises `MalformedRequestError`."""
+    """Return the scope kept by the dialog. Raises `MalformedRequestError`."""
     side = check_shape(Literal["all", "from", "up_to"], fields["side"], "side")
     return SummaryScope(side, fields["message_id"], fields["focus"])
 

@@ -40,7 +40,7 @@ def buttons() -> list[Component]:
 
 
 def dialogs() -> list[Component]:
-    """Build the form. The browser reads it (exporting.mjs), so that the request always matches the form."""
+    """Build the form. The browser reads it (exporting.mjs), so the request always matches the form."""
     body = [
         Label(_("Format"), html_for=Ids.FORMAT),
         Select(

@@ -1,4 +1,4 @@
-"""The checkpoints of a conversation: save, rename, pin, delete; `restore_dialog` restores them. And the list of branches."""
+"""The checkpoints of a conversation (save, rename, pin, delete), and the list of branches. `restore_dialog` restores."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -21,8 +21,10 @@ from components.widgets import HISTORY_ID, History
 from components.write_access import describe_read_only
 from words import N_, _, arrange
 
-PORTION_CHECKPOINTS = 200  # the newest, the pinned and the current one; each "Show earlier" adds as many
-PORTION_BRANCHES = 100  # the newest, and the current one; each "Show earlier" adds as many
+# A portion holds the newest checkpoints or branches, besides the current and the pinned ones.
+# Each "Show earlier" adds as many.
+PORTION_CHECKPOINTS = 200
+PORTION_BRANCHES = 100
 NO_HISTORY: Mapping[str, Any] = {
     **{"thread": None, "version": 0, "branch_count": 0, "checkpoint_count": 0, "removed": None},
     **{name: [] for name in ("branches", "checkpoints", "segments", "elsewhere", "moves", "alternatives")},
@@ -68,7 +70,8 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
     read_only = describe_read_only(services.store, turn.thread.id)
     marks = {"save": _describe_saving(turn.thread, read_only), "has_states": has_states, "read_only": read_only}
     change: DataChange = {"fields": {"version": turn.thread.version, **marks}}
-    if turn.thread.version > turn.base_version and turn.messages:  # the head is at a new message
+    if turn.thread.version > turn.base_version and turn.messages:
+        # The head is at a new message.
         head = turn.messages[-1]
         place = {"segment": head.segment, "messages": head.depth + 1, "message": head.id}
         branch = {"id": turn.thread.branch_id, **place, "shared": head.depth + 1}
@@ -79,7 +82,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
 
 
 def _find_new_segments(store: Store, turn: Turn) -> list[dict[str, Any]]:
-    """Describe the segment that the turn began, if it did: the head was not at the end of one."""
+    """Describe the turn's new segment; empty if the head was at the end of a segment."""
     first = next(message for message in turn.messages if message.segment == turn.messages[-1].segment)
     if turn.run is None or first.run_id != turn.run.id:
         return []
@@ -107,7 +110,7 @@ async def _confirm_deletion(services: Services, action: Action) -> Answer:
 
 
 async def _save_checkpoint(services: Services, action: Action) -> Answer:
-    """Save the current state, or that of an earlier message, with the tokens of its context."""
+    """Save the current state, or the state at an earlier message, with the number of tokens in its context."""
     thread_id, fields, store, inputs = action.thread_id, action.fields, services.store, services.runner.inputs
     saved: Any = {"name": fields.get("name") or "", "description": fields.get("description") or "", "caller": action.caller}
     if "message" not in fields:
@@ -120,7 +123,7 @@ async def _save_checkpoint(services: Services, action: Action) -> Answer:
 
 
 def _read_saved_message(services: Services, thread_id: str, message_id: str) -> tuple[str, int | None]:
-    """Return the last message that a message's checkpoint holds, with the results of its calls, and the tokens up to it."""
+    """Return the last message of a message's checkpoint, results of its calls included, and the tokens up to it."""
     store = services.store
     last = store.find_last_result(thread_id, store.get_message(thread_id, message_id))
     return last.id, services.runner.inputs.count_tokens_at(thread_id, last.depth)
@@ -134,9 +137,9 @@ async def _change_checkpoint(services: Services, action: Action) -> Answer:
 
 
 async def _read_portion(services: Services, action: Action) -> Answer:
-    """Reply with as many portions as the page asks for; with a text, of the checkpoints that contain it.
+    """Reply with as many portions as the page asks for. A text limits the checkpoints to matches.
 
-    Without a text, a checkpoint that the page names is among them.
+    Without a text, the reply includes the checkpoint named by the page.
     """
     portions, words, wanted = action.fields["count"], action.fields["text"], action.fields.get("checkpoint")
     portion = await services.read_snapshot(_read_known_thread, services.store, action.thread_id, portions, words, wanted)
@@ -182,7 +185,7 @@ def _read_known_thread(store: Store, thread_id: str, portions: int, words: str, 
 def _describe_portion(
     store: Store, thread: Thread, portions: int, words: str = "", wanted: str | None = None
 ) -> dict[str, Any]:
-    """Describe the newest branches and the current one, the newest checkpoints, and the tree around them."""
+    """Describe the newest and the current branches, the newest checkpoints, and the tree around them."""
     count = portions * PORTION_CHECKPOINTS
     branches = store.list_branches(thread.id)
     shown = _choose_branches([branch for branch, _ in branches], portions, words, thread.branch_id)
@@ -204,7 +207,7 @@ def _describe_portion(
 
 
 def _choose_branches(branches: Sequence[Branch], portions: int, words: str, current_id: str) -> list[Branch]:
-    """Return the newest branches; with words, the newest of those whose names contain them. And the current one."""
+    """Return the newest branches, with words those with matching names, and the current branch."""
     named = [branch.id for branch in branches if text.contains(branch.name, words)]
     wanted = {current_id, *named[-portions * PORTION_BRANCHES :]}
     return [branch for branch in branches if branch.id in wanted]

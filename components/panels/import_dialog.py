@@ -29,7 +29,8 @@ from components.transfers.uploads import UploadGoneError
 from components.widgets import ImportButton
 from words import N_, _, ngettext, say
 
-MAX_NAMED_TAGS = 5  # in one sentence
+# A sentence names this many tags.
+MAX_NAMED_TAGS = 5
 NEW_TEXT = N_("As a new conversation")
 SEVERAL_NEW_TEXT = N_("As new conversations")
 NOTHING_NEW_TEXT = N_("This conversation already contains the whole file. Nothing was changed.")
@@ -37,7 +38,8 @@ NOTHING_NEW_TEXT = N_("This conversation already contains the whole file. Nothin
 
 class Ids(StrEnum):
     UPLOAD = "upload"
-    FILE = "import-file"  # the chosen file: {id, name}, with the id of its upload (see assets/modules/page/upload.mjs)
+    # The chosen file is `{id, name}`, with the id of its upload (see assets/modules/page/upload.mjs).
+    FILE = "import-file"
     DIALOG = "import-dialog"
     BODY = "import-body"
     CANCEL = "import-dialog-cancel"
@@ -103,7 +105,7 @@ def _register_preview(app: Dash, services: Services) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The documents of the chosen file: those of an archive are read one by one, and none of them is kept."""
+    """The documents of the chosen file. Documents of an archive are read in turn, and none is kept."""
 
     kept: Sequence[Document]
     archive: Archive | None
@@ -125,7 +127,7 @@ def _open_archive(data: bytearray) -> Archive:
 
 
 async def _iterate_documents(services: Services, source: _Source, phase: str) -> AsyncIterator[Document]:
-    """Yield the documents. Those of an archive count as steps, and can be cancelled between them."""
+    """Yield the documents. For an archive, each counts as a step, and the user can cancel between steps."""
     for doc in source.kept:
         yield doc
     if source.archive is None:
@@ -143,7 +145,7 @@ def _read_next(documents: Iterator[Document]) -> Document | None:
 
 
 async def _read_documents(services: Services, file: NamedUpload) -> list[Document]:
-    """Return the documents of the chosen file, parsed once. Raises `UploadGoneError` and `InvalidDocumentError`."""
+    """Parse the documents of the chosen file, once. Raises `UploadGoneError` and `InvalidDocumentError`."""
     upload = await services.uploads.find(file["id"])
     if upload is None:
         raise UploadGoneError(sentence("The file was not kept on the server: choose it again."))
@@ -159,7 +161,7 @@ def _parse_documents(data: bytearray, report: Report) -> list[Document]:
 
 
 async def _find_merge_thread(services: Services, docs: Sequence[Document], thread_id: str | None) -> str | None:
-    """Return the open conversation, if the file can be merged into it."""
+    """Return the open conversation if the file can be merged into it."""
     if len(docs) != 1 or thread_id is None:
         return None
     return thread_id if await services.read_snapshot(services.store.thread_exists, thread_id) else None
@@ -170,7 +172,7 @@ def _register_closing(app: Dash, services: Services) -> None:
 
     @app.callback(Output(Ids.FILE, "data"), Input(Ids.DIALOG, "is_open"), State(Ids.FILE, "data"), prevent_initial_call=True)
     async def forget_file(is_open: bool, file: NamedUpload | None) -> Any:
-        """However the dialog was closed, also by Escape."""
+        """Drop the upload, however the dialog was closed, Escape included."""
         if not is_open and file is not None:
             await services.uploads.forget(file["id"])
         return no_update if is_open else None
@@ -185,7 +187,8 @@ def _register_import(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     async def confirm_import(__: int, file: NamedUpload | None) -> tuple[Any, ...]:
-        if file is None:  # a second click on the same button
+        if file is None:
+            # This was a second click on the same button.
             return no_update, False
         made: list[Receipt] = []
         try:
@@ -203,7 +206,7 @@ def _register_import(app: Dash, services: Services) -> None:
 
 
 def _show_imported(made: Sequence[Receipt]) -> page_state.PageUpdate:
-    """Go to the first conversation; of several, say how many there are, with Undo for all that are new."""
+    """Go to the first conversation. For several, say how many there are, and offer Undo for all new conversations."""
     go = page_state.thread_address(made[0].result)
     left_out = _describe_left_out_tags(made)
     if len(made) == 1:
@@ -230,7 +233,7 @@ def _describe_numbers(new: int, known: int) -> str:
 
 
 def _describe_left_out_tags(made: Sequence[Receipt]) -> str:
-    """Describe the tags that would have been too many here; nothing where all of them were imported."""
+    """Name the tags left out because of the limit; empty if all were imported."""
     names = list(dict.fromkeys(name for each in made for name in each.operation.detail.removed))
     if not names:
         return ""
@@ -240,14 +243,14 @@ def _describe_left_out_tags(made: Sequence[Receipt]) -> str:
 
 
 def _choose_report(done: int, total: int) -> Report:
-    """Return the report for one of the conversations in a file; of several, the progress counts conversations."""
+    """Return the progress callback for a conversation of a file. For several, progress counts conversations."""
     if total == 1:
         return get_progress_callback()
     return report_within(get_progress_callback(), Progress(N_("Importing"), done, total, "conversations"))
 
 
 def _describe_refusal(error: StateError, imported: int) -> str:
-    """Describe an import that ended early. Each conversation of a file is imported by itself."""
+    """Describe an import that ended early. Each conversation of a file is imported separately."""
     text = _("The import was cancelled.") if isinstance(error, RequestCancelledError) else say(error)
     if imported:
         before = ngettext(
@@ -280,7 +283,8 @@ def _register_merge(app: Dash, services: Services) -> None:
             return page_state.report_problem(_describe_refusal(error, 0)), False
         if done.repeated:
             return page_state.report_problem(_(NOTHING_NEW_TEXT)), False
-        return page_state.build_update(), False  # the banner says what was added, and has Undo
+        # The banner says what was added, and offers Undo.
+        return page_state.build_update(), False
 
 
 SHOWN = ((Ids.UPLOAD, "data"),)

@@ -1,4 +1,4 @@
-"""The preview of an import. Pure, and text only: nothing of the file is rendered."""
+"""The preview of an import: pure functions, and plain text only. Nothing of the file is rendered."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,13 @@ from checkpoints.values.text import find_plain_text, shorten
 from components.views.notes import read_note
 from words import N_, _, ngettext, say
 
-MAX_END_MESSAGES = 3  # from each end
-MAX_LISTED_THREADS = 20  # of one file
+# This many messages are shown from each end.
+MAX_END_MESSAGES = 3
+# These limits are for one file.
+MAX_LISTED_THREADS = 20
 MAX_LISTED_CHECKPOINTS = 10
-MAX_PREVIEW_CHARS = 140  # of a message
+# This much of a message's text is shown.
+MAX_PREVIEW_CHARS = 140
 _NOTE_NAMES = {"note": N_("Note"), "summary": N_("Summary")}
 _SPEAKERS = {"human": N_("You"), "ai": N_("Agent"), "tool": N_("Tool result"), "function": N_("Tool result")}
 
@@ -27,7 +30,7 @@ _SPEAKERS = {"human": N_("You"), "ai": N_("Agent"), "tool": N_("Tool result"), "
 def build_import_preview(
     name: str, docs: Sequence[Document], previews: Sequence[ImportPreview], open_here: bool
 ) -> list[Component]:
-    """Show the content of the file, as plain text, below what its import changes. Of an archive there are previews alone."""
+    """Show what the import changes, then the file's content as plain text. `docs` is empty for an archive."""
     source = html.P(_("From {name}. Importing changes nothing that is already here.", name=name), className="quiet")
     warnings = [html.P(say(text)) for text in dict.fromkeys(text for preview in previews for text in preview.warnings)]
     if len(docs) == len(previews) == 1:
@@ -66,7 +69,7 @@ def _build_single_preview(
 
 
 def _describe_known_parts(preview: ImportPreview, open_here: bool) -> list[str]:
-    """Describe what of the file is here already."""
+    """Describe what is here already of the file."""
     notes = []
     if preview.existing_thread:
         notes.append(
@@ -119,7 +122,7 @@ def _describe_contents(preview: ImportPreview) -> str:
 
 
 def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
-    """Build the line of a message, with its number on the path; a gap before it does not change the number."""
+    """Build the line of a message with its number on the path. A gap before it does not change the number."""
     if entry is None:
         return html.Li("…", className="quiet preview-gap")
     number, part = entry

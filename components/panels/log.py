@@ -23,14 +23,16 @@ from components.write_access import describe_read_only
 from words import N_, _
 
 DIALOG_TITLE = N_("History of changes")
-MAX_QUESTION_CHARS = 80  # of a question that a line shows
+# A line shows this much of a question.
+MAX_QUESTION_CHARS = 80
 
 
 class Ids(StrEnum):
     BUTTON = "show-log"
     DIALOG = "log-dialog"
     LOG = "log"
-    REQUEST = "log-wanted"  # that it is to be read, and how much of it
+    # This store has the request to read the log, and how much of it.
+    REQUEST = "log-wanted"
 
 
 class WantedLog(TypedDict):
@@ -39,7 +41,6 @@ class WantedLog(TypedDict):
 
 
 def buttons() -> list[Component]:
-    """Build the button of the bar's menu."""
     return [build_menu_item("clock-history", _(DIALOG_TITLE), Ids.BUTTON)]
 
 
@@ -54,7 +55,8 @@ def register(app: Dash, services: Services) -> None:
     dialog.register_dialog(app, Ids.DIALOG)
 
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "requestLog"),  # in the browser: a closed log sends no request
+        # The browser runs it, so a closed log sends no request.
+        ClientsideFunction("waymark", "requestLog"),
         Output(Ids.REQUEST, "data"),
         Input(Ids.BUTTON, "n_clicks"),
         Input(page_state.Ids.UPDATE, "data"),
@@ -71,7 +73,7 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     async def show_log(request: WantedLog, pathname: str | None) -> tuple[Any, Any]:
-        """Fill the log and open it in one answer, so that it never opens with old content."""
+        """Fill the log and open it in the same answer, so it never opens with old content."""
         data = await services.read_snapshot(_read_log, store, page_state.parse_thread_id(pathname), request["count"])
         return data, True if request["opening"] else no_update
 
@@ -113,7 +115,7 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
 
 
 def _read_log_questions(store: Store, operations: Sequence[Operation]) -> dict[str, str]:
-    """Read the beginnings of the user's questions, by the message's id."""
+    """Read the beginnings of the user's questions, by message id."""
     kinds = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.REPLACE)
     question_operations = [op for op in operations if op.actor == "user" and op.kind in kinds and op.result]
     return {op.result or "": _read_question_line(store, op.thread_id, op.result or "") for op in question_operations}
@@ -122,7 +124,8 @@ def _read_log_questions(store: Store, operations: Sequence[Operation]) -> dict[s
 def _read_question_line(store: Store, thread_id: str, message_id: str) -> str:
     try:
         message = store.get_message(thread_id, message_id)
-    except NotFoundError:  # it was erased; the log keeps its line
+    except NotFoundError:
+        # The message was erased, and the log keeps its line.
         return ""
     return "" if message.damaged else shorten_line(str(message.langchain.text), MAX_QUESTION_CHARS)
 

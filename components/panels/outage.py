@@ -1,7 +1,7 @@
 """The banner at the top while the database is unavailable.
 
-No panel reports it: every answer to the page does (see page.Page and action_routes), however it ended. The page then polls
-`GET /healthz` until the database is available, and every panel reads again.
+No panel reports an outage: every answer to the page does (see page.Page and action_routes), however it ended. The page then
+polls `GET /healthz` until the database is available, and every panel reads again.
 """
 
 from enum import StrEnum
@@ -27,7 +27,7 @@ def dialogs() -> list[Component]:
 
 
 def report_outage(database: Database) -> None:
-    """Show the database's problem, if it has one, from within a callback or a request of the page."""
+    """Show the database's problem, if there is one. Call it within a callback or a request of the page."""
     if text := database.outage:
         set_properties(Ids.BANNER, {"data": {"text": say(text)}})
 

@@ -1,6 +1,6 @@
-"""The person who is signed in, in the bar's menu, with the way out and the person's actions on people.
+"""The signed-in person in the bar's menu, with Sign out and the person's actions on people.
 
-Where nobody is told apart, it is hidden.
+It is hidden if the server does not tell people apart.
 """
 
 from enum import StrEnum
@@ -22,19 +22,21 @@ class Ids(StrEnum):
     LINE = "person"
     NAME = "person-name"
     SIGN_OUT = "sign-out"
-    SESSIONS = "sessions"  # the item of the menu: a proxy's sessions are not Waymark's
+    # The menu's item is hidden for a proxy's sessions, which are not Waymark's.
+    SESSIONS = "sessions"
     LEAVE = "leave"
     PASSWORD = "change-password"  # noqa: S105  (an id)
     PEOPLE = "people"
 
 
 def build_line() -> Component:
-    """Build the last lines of the menu. The frame has no data, so they are hidden there."""
+    """Build the last lines of the menu, hidden at first: the frame has no data."""
     items = [
         build_menu_item("people", _("People"), Ids.PEOPLE, hidden=True),
         build_menu_item("key", _("Password"), Ids.PASSWORD, hidden=True),
     ]
-    leave = html.A(_("Sign out"), id=Ids.SIGN_OUT, hidden=True)  # to the proxy
+    # This link leads to a proxy's own sign-out.
+    leave = html.A(_("Sign out"), id=Ids.SIGN_OUT, hidden=True)
     end = html.Button(_("Sign out"), id=Ids.LEAVE, hidden=True)
     return html.Div([*items, html.Span(id=Ids.NAME), leave, end], id=Ids.LINE, hidden=True)
 

@@ -29,8 +29,10 @@ GRAPH_STATES_TEXT = N_(
     "(LangGraph's Store)."
 )
 UNKNOWN_CHANNEL_TEXT = N_("(the graph has no such value any more)")
-BEGINNING = "beginning"  # as the `kind` of an action: before the first message
-MAX_QUOTE_CHARS = 120  # of the message that the dialog names
+# This `kind` of an action restores to before the first message.
+BEGINNING = "beginning"
+# The dialog shows this much of the message's text.
+MAX_QUOTE_CHARS = 120
 
 
 class Ids(StrEnum):
@@ -40,16 +42,19 @@ class Ids(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RestoreTarget:
-    """The target of a restore: a checkpoint, or the last message that stays (None: none stays)."""
+    """The target of a restore: a checkpoint, or the last message to stay (None: the conversation becomes empty)."""
 
-    name: str  # of the checkpoint; of a message its text
-    messages: int  # that stay
+    # It is the checkpoint's name, or the message's text.
+    name: str
+    # This many messages stay.
+    messages: int
     checkpoint_id: str | None = None
     message_id: str | None = None
-    is_asked_again: bool = False  # the user's message goes as well, and returns to the field
+    # The user's message is removed too, and its text returns to the composer.
+    is_asked_again: bool = False
 
     def find_state(self, store: Store, thread_id: str) -> int | None:
-        """Return the state of a graph where the conversation would stand; None without one."""
+        """Return the id of the graph's state after the restore; None without a state."""
         if self.checkpoint_id is not None:
             return find_place_state(store, thread_id, f"checkpoint:{self.checkpoint_id}")
         return store.find_state(thread_id, self.message_id)
@@ -66,7 +71,7 @@ def dialogs() -> list[Component]:
 
 
 def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> RestoreTarget:
-    """Return the target that an action names: of a user's message, the message before it."""
+    """Return the target of an action. For a user's message, it is the message before it."""
     if "checkpoint" in fields:
         checkpoint = store.get_checkpoint(thread_id, fields["checkpoint"])
         return RestoreTarget(checkpoint.name, checkpoint.message_count, checkpoint_id=checkpoint.id)
@@ -81,7 +86,7 @@ def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> Rest
 
 
 def _name_message(message: Message) -> str:
-    """Name a message as the page does. The text of a note is for the model."""
+    """Name a message as the page does. A note's text is for the model, so it is not shown."""
     if message.damaged:
         return ""
     if MoveMark.of(message) is not None:
@@ -99,7 +104,7 @@ def build_restore_question(
     has_states: bool = False,
     channels: ChannelChanges = NO_CHANGES,
 ) -> list[Component]:
-    """Describe the effect of restoring: in numbers from the store, and the values of a graph that change or stay."""
+    """Describe the effect of a restore: numbers from the store, and the values of a graph before and after."""
     loss = (
         _("{removal} will be removed from the conversation.", removal=operations.describe_removal(removal))
         if removal.messages or removal.checkpoints
@@ -132,7 +137,6 @@ def build_restore_question(
 
 
 def _list_channel_changes(channels: ChannelChanges) -> list[Component]:
-    """Describe the values of a graph before and after."""
     if not channels["changes"]:
         return [html.P(channels["problem"])] if channels["problem"] else []
     rows = [
@@ -178,7 +182,7 @@ def _name_question(target: RestoreTarget) -> str:
 
 
 async def _confirm_restore(services: Services, action: Action) -> Answer:
-    """Restore as the dialog asks. Stop a running answer first: its text is no conflict with the restore."""
+    """Restore as the dialog asks. Stop a running answer first, so its text causes no conflict."""
     store, fields, thread_id = services.store, action.fields, action.fields["thread"]
     await services.runner.stop(thread_id)
     target, removal = await services.read_snapshot(_read_target, store, thread_id, fields)

@@ -1,7 +1,7 @@
-"""The settings of one conversation: the item of the bar's menu, and the data of its dialog.
+"""The settings of a conversation: the item of the bar's menu, and the data of its dialog.
 
-The browser builds the dialog when it is first opened. Settings chosen before the first message stay in the browser and are
-sent with that message.
+The browser builds the dialog when it first opens. Settings chosen before the first message stay in the browser, and are sent
+with that message.
 """
 
 from dataclasses import asdict
@@ -35,7 +35,6 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    """Build the button of the bar's menu."""
     return [SettingsButton(id=Ids.SETTINGS)]
 
 
@@ -46,9 +45,10 @@ async def _open_settings(services: Services, action: Action) -> Answer:
 
 
 async def _save_settings(services: Services, action: Action) -> Answer:
-    """Change the settings of the conversation that the dialog was opened for, whichever the page shows by now."""
+    """Change the settings of the dialog's conversation, even if the page shows another conversation by now."""
     thread_id, choice = action.fields.get("thread"), action.fields["choice"]
-    if thread_id is None:  # the browser keeps them for the first message
+    if thread_id is None:
+        # The browser keeps the settings for the first message; they are only checked here.
         ThreadSettings().with_changes(choice, services.models, services.runner.graphs)
         return Answer(reply=action.accept())
     try:
@@ -67,17 +67,19 @@ async def _choose_model(services: Services, action: Action) -> Answer:
 
 
 def refuse_settings(action: Action, error: StateError) -> Answer:
-    """Give the reason to the dialog, which keeps the choice."""
+    """Reply to the dialog with the reason. The dialog keeps the choice."""
     return Answer(reply=action.refuse(error))
 
 
 def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str, Any]:
     try:
         choice = ThreadSettings.from_thread(services.store.get_thread(thread_id)) if thread_id else _make_new(services)
-    except ThreadNotFoundError:  # its address remains, and the next message begins another
+    except ThreadNotFoundError:
+        # The address of the missing thread remains, and the next message begins a new thread.
         thread_id, choice = None, _make_new(services)
     defaults = {name: value for name, value in asdict(services.models.parameters).items() if value is not None}
-    if "extra_body" in defaults:  # it may hold any text, such as a key
+    if "extra_body" in defaults:
+        # `extra_body` may hold any text, such as a key.
         defaults["extra_body"] = _("set for the app")
     general = {"default": services.models.default_spec, "time_travel": services.runner.default_policy}
     return {
@@ -94,12 +96,12 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
 
 
 def _make_new(services: Services) -> ThreadSettings:
-    """Return the settings of a conversation that the next message begins."""
+    """Return the settings for the conversation of the next message."""
     return ThreadSettings(graph=services.runner.graphs.default)
 
 
 async def _save_thread_settings(services: Services, thread_id: str, action: Action) -> page_state.PageUpdate:
-    """Change the settings that the user changed, and no others. `seen` values, where given, must still be those stored."""
+    """Store only settings changed by the user. Stored values must still equal those in `seen`, if it is given."""
     chosen, seen = action.fields["choice"], action.fields.get("seen")
     before = ThreadSettings.from_thread(await services.read_snapshot(services.store.get_thread, thread_id))
     values = before.with_changes(chosen, services.models).changes_since(before)

@@ -1,4 +1,4 @@
-"""The menu's item for the people and links of a conversation; the dialog is the browser's (sharing.mjs)."""
+"""The menu's item for the people and links of a conversation. The browser has the dialog (sharing.mjs)."""
 
 from enum import StrEnum
 
@@ -25,7 +25,7 @@ SHOWN = ((Ids.BUTTON, "hidden"),)
 
 
 def show(services: Services, location: PageLocation) -> tuple[bool]:
-    """Hide the item from who only reads, but for leaving a conversation of somebody else."""
+    """Hide the item from readers, unless they are members and could leave the conversation."""
     if location.thread_id is None or get_acting_role() != READER:
         return (location.thread_id is None,)
     return (Members(services.store).find_role(location.thread_id) not in MEMBER_ROLES,)

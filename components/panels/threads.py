@@ -1,4 +1,4 @@
-"""The list of conversations: open, new, rename, pin, archive, tag, delete, one or several at once."""
+"""The list of conversations: open, new, rename, pin, archive, tag and delete, also for several at once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +26,8 @@ from components.views import list_rows, operations
 from components.widgets import Threads
 from words import _, arrange, ngettext
 
-LIST_OVERLAP = timedelta(minutes=1)  # before the list that a page has: a change may take as long, and clocks differ
+# Read changes from before the page's list as well: a change may take this long to commit, and clocks differ.
+LIST_OVERLAP = timedelta(minutes=1)
 
 
 class Ids(StrEnum):
@@ -69,7 +70,7 @@ SHOWN = ((Ids.LIST, "data"),)
 
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
-    """Return the list's first portion; only the changed rows for a page that has a list."""
+    """Return the list's first portion, or only the changed rows if the page has a list."""
     now = services.store.now()
     tags = [{"id": tag.id, "name": tag.name} for tag in Tags(services.store).list_tags()]
     opened = _read_open_thread(services, location.thread_id)
@@ -88,15 +89,15 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
 
 
 def _read_open_thread(services: Services, thread_id: str | None) -> dict[str, Any] | None:
-    """Return the row of the open conversation, which the list may not have."""
+    """Return the row of the open conversation: the list's portion may not include it."""
     exists = thread_id is not None and services.store.thread_exists(thread_id)
     return list_rows.describe_thread(services.store.get_thread(thread_id)) if thread_id and exists else None
 
 
 def _read_changed_threads(services: Services, seen: datetime | None, now: datetime) -> dict[str, Any] | None:
-    """Return the changes since a page read its list; None where it has to read it anew.
+    """Return the changes since a page read its list, or None if the page has to read the whole list again.
 
-    A clock that was set back shows an older time than the page has seen.
+    If the clock was set back, `now` is before the time that the page has seen.
     """
     if seen is None or seen > now:
         return None
@@ -114,7 +115,7 @@ def register(app: Dash, _services: Services) -> None:
 
 
 def _build_update(text: str, done: Sequence[Receipt], fields: Mapping[str, Any]) -> page_state.PageUpdate:
-    """Build the update after a change of one or several conversations. Its toast undoes all of them."""
+    """Build the update after a change of conversations. Its toast undoes all changes."""
     if not done:
         return page_state.report_problem(_("Nothing was changed. Please try again."))
     changed = [page_state.ChangedThread(thread=each.operation.thread_id, version=each.version) for each in done]
@@ -128,9 +129,9 @@ def _build_update(text: str, done: Sequence[Receipt], fields: Mapping[str, Any])
 async def _change_each(
     services: Services, change: Callable[..., Receipt], thread_ids: Sequence[str], caller: Caller, **values: Any
 ) -> list[Receipt]:
-    """Apply a change to several conversations. Those that refuse it, because they are gone, are left out.
+    """Apply a change to several conversations. Skip those that refuse it, for example because they are gone.
 
-    Raises the `StateError` of the first where all refuse.
+    If all of them refuse, raise the first `StateError`.
     """
     each_change = [partial(change, thread_id, caller=caller, **values) for thread_id in dict.fromkeys(thread_ids)]
     done = await services.apply_changes(each_change)
@@ -212,13 +213,14 @@ async def _confirm_deletions(services: Services, action: Action) -> Answer:
 
 async def _stop_own_runs(services: Services, thread_ids: Sequence[str]) -> None:
     for thread_id in services.runs.list_running_threads().intersection(thread_ids):
-        with suppress(ReadOnlyError):  # of somebody else: it is not deleted
+        # The conversation belongs to somebody else and will not be deleted.
+        with suppress(ReadOnlyError):
             await services.read_snapshot(Members(services.store).require_owner, thread_id)
             await services.runner.stop(thread_id)
 
 
 def _choose_address(thread_ids: Sequence[str], action: Action) -> dict[str, str]:
-    """Return the start page for a page whose conversation is deleted."""
+    """Go to the start page if the page's conversation was deleted."""
     return {"go": "/"} if action.page_thread_id in thread_ids else {}
 
 
@@ -227,7 +229,7 @@ async def _list_deleted_threads(services: Services, _: Action) -> Answer:
 
 
 async def _restore_thread(services: Services, action: Action) -> Answer:
-    """Undo a deletion. The listed version makes sure that no later change is undone instead."""
+    """Undo a deletion. The listed version prevents undoing a later change instead."""
     thread_id, fields = action.fields["thread"], action.fields
     caller = Caller(request_id=action.caller.request_id, expected_version=fields["version"])
     await services.apply_change(services.store.undo, thread_id, caller=caller)

@@ -1,4 +1,4 @@
-"""A short message in the corner: the effect of a command, with Undo, or the reason for a refusal."""
+"""A short message in the corner: the effect of a command with Undo, or the reason for a refusal."""
 
 from enum import StrEnum
 from functools import partial
@@ -23,16 +23,19 @@ class Ids(StrEnum):
     TOAST = "toast"
     TEXT = "toast-text"
     UNDO = "toast-undo"
-    RETRY = "toast-retry"  # shown and handled by the page, as the next: see assets/modules/lib/toast.mjs
+    # The page shows and handles the next two buttons: see assets/modules/lib/toast.mjs.
+    RETRY = "toast-retry"
     CLOSE = "toast-close"
-    UNDO_TARGET = "toast-where"  # the change that Undo reverts: {thread, version}
+    # Undo reverts this change: `{thread, version}`.
+    UNDO_TARGET = "toast-where"
 
 
 def dialogs() -> list[Component]:
     undo = Button(_("Undo"), id=Ids.UNDO, size="sm", outline=True, color="secondary")
     retry = Button(_("Try again"), id=Ids.RETRY, size="sm", outline=True, color="secondary", style=HIDDEN)
     line = html.Div([html.Span(id=Ids.TEXT), undo, retry, dcc.Store(id=Ids.UNDO_TARGET)], className="toast-line")
-    close: Any = {"aria-label": _("Close")}  # the button of Toast itself has its name in English alone
+    # The built-in button of Toast has an English name only.
+    close: Any = {"aria-label": _("Close")}
     button = html.Button(id=Ids.CLOSE, type="button", className="btn-close", **close)
     toast = Toast(line, id=Ids.TOAST, is_open=False, duration=10_000, header=button)
     testid: Any = {"data-testid": "toast"}
@@ -40,7 +43,7 @@ def dialogs() -> list[Component]:
 
 
 def show_toast(text: str) -> None:
-    """Show a message after a callback failed. A page update would not do: every panel would read again, and fail again."""
+    """Show a message after a callback failed. A page update would make every panel read, and fail, again."""
     set_properties(Ids.TEXT, {"children": say(text)})
     for button in (Ids.UNDO, Ids.RETRY):
         set_properties(button, {"style": HIDDEN})
@@ -57,7 +60,7 @@ def register(app: Dash, _services: Services) -> None:
 
 
 async def _undo_shown_change(services: Services, action: Action) -> Answer:
-    """Undo the change that the toast names: assets/modules/page/undoing.mjs."""
+    """Undo the change named by the toast: assets/modules/page/undoing.mjs."""
     thread_id, others = action.fields["thread"], action.fields.get("others", [])
     target = page_state.UndoTarget(thread=thread_id, version=action.fields["version"], others=others)
     if refusals := await undo_changes(services, target, action.caller.request_id):
@@ -73,7 +76,7 @@ async def _undo_shown_change(services: Services, action: Action) -> Answer:
 
 
 async def undo_changes(services: Services, target: page_state.UndoTarget, request_id: str | None = None) -> list[StateError]:
-    """Undo a change of one or several threads, where it is still the last one. Return the reasons of those that stay."""
+    """Undo a change of several threads where it is still the last change. Return the errors of the others."""
     changed: list[page_state.ChangedThread] = [target, *target.get("others", [])]
     undo = services.store.undo
     done = await services.apply_changes(

@@ -20,7 +20,8 @@ from components.widgets import HISTORY_ID, Icon, build_menu_item
 from components.write_access import describe_read_only
 from words import N_, _
 
-UNDO_KEYS, REDO_KEYS = "Alt+Z", "Shift+Alt+Z"  # with Control, on a Mac with Command (assets/modules/page/keys.mjs)
+# The keys are pressed with Control, on a Mac with Command (assets/modules/page/keys.mjs).
+UNDO_KEYS, REDO_KEYS = "Alt+Z", "Shift+Alt+Z"
 STOP_FIRST_HINT = N_("Stop the running answer first")
 
 
@@ -29,11 +30,11 @@ class Ids(StrEnum):
     CLEAR_BUTTON = "clear"
     UNDO = "undo"
     REDO = "redo"
-    SHOWN_STATE = "undo-state"  # the thread and the version whose changes the buttons name
+    # The buttons name changes of this thread and version.
+    SHOWN_STATE = "undo-state"
 
 
 def bar_buttons() -> list[Component]:
-    """Build the buttons of the bar itself."""
     undo = _build_button("arrow-counterclockwise", Ids.UNDO, _("Undo last change"), UNDO_KEYS)
     return [undo, _build_button("arrow-clockwise", Ids.REDO, _("Redo"), REDO_KEYS, class_name="when-roomy")]
 
@@ -44,7 +45,6 @@ def _build_button(icon: str, identifier: str, name: str, keys: str, class_name: 
 
 
 def build_clear_item() -> Component:
-    """Build the last item of the bar's menu."""
     return build_menu_item("trash3", _("Clear conversation"), Ids.CLEAR_BUTTON, disabled=True)
 
 
@@ -88,7 +88,8 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
         shown_state: page_state.UndoTarget = {"thread": turn.thread.id, "version": turn.thread.version}
         undo = add_name(operations.describe_undo(newest), newest)
         values = _describe_buttons(shown_state, undo, None, turn.run, is_empty=False)
-    else:  # it wrote nothing itself, or is read only
+    else:
+        # The turn wrote nothing itself, or the thread is read-only.
         values = show(services, page_state.PageLocation(turn.thread.id, {}))
     shown: Properties = {}
     for (identifier, name), value in zip(SHOWN, values, strict=True):
@@ -99,7 +100,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
 def _describe_buttons(
     shown_state: page_state.UndoTarget | None, undo: str | None, redo: str | None, run: Run | None, *, is_empty: bool
 ) -> tuple[Any, ...]:
-    """Return the values of SHOWN."""
+    """Return the values of `SHOWN`."""
     if run and run.state is RunState.RUNNING:
         return True, _(STOP_FIRST_HINT), True, _(STOP_FIRST_HINT), is_empty, shown_state
     undo_title, redo_title = (
@@ -123,7 +124,7 @@ async def _open_clear_dialog(services: Services, action: Action) -> Answer:
 
 
 async def _confirm_clear(services: Services, action: Action) -> Answer:
-    """Clear the conversation as the dialog asks. Stop a running answer first."""
+    """Clear the conversation, after stopping a running answer."""
     thread_id = action.fields["thread"]
     await services.runner.stop(thread_id)
     await services.apply_change(services.store.clear, thread_id, caller=action.caller)
@@ -131,7 +132,7 @@ async def _confirm_clear(services: Services, action: Action) -> Answer:
 
 
 def _read_clear_preview(store: Store, thread_id: str) -> tuple[int, int, int]:
-    """Return the version of a thread, and how many messages and checkpoints it has."""
+    """Return a thread's version and its numbers of messages and checkpoints."""
     version, messages = store.get_thread(thread_id).version, store.count_messages(thread_id)
     return version, messages, len(store.list_checkpoints(thread_id))
 
@@ -139,7 +140,7 @@ def _read_clear_preview(store: Store, thread_id: str) -> tuple[int, int, int]:
 def _read_undo_state(
     store: Store, thread_id: str | None
 ) -> tuple[page_state.UndoTarget | None, str | None, str | None, int]:
-    """Return the state of the conversation, the descriptions of the next undo and redo, and its length."""
+    """Return the thread's state, the descriptions of the next undo and redo, and the number of messages."""
     if thread_id is None:
         return None, None, None, 0
     try:

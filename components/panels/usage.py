@@ -1,4 +1,4 @@
-"""The menu's item that shows a person their usage, and admins everybody's: see assets/modules/dialogs/usage.mjs."""
+"""The menu's item for a person's usage, and for everybody's usage for admins: see assets/modules/dialogs/usage.mjs."""
 
 from enum import StrEnum
 
