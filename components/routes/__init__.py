@@ -1,4 +1,4 @@
-"""The HTTP and WebSocket routes beside Dash, one module a route."""
+"""The HTTP and WebSocket routes beside Dash, each in its own module."""
 
 from starlette.convertors import Convertor, register_url_convertor
 
@@ -6,7 +6,7 @@ from checkpoints.values.thread_ids import read_thread_id, write_thread_id
 
 
 class _ThreadIds(Convertor[str]):
-    """`{thread_id:thread}`: an id with any characters, line breaks and slashes too, as `write_thread_id` writes it."""
+    """`{thread_id:thread}` in a route: any characters, line breaks and slashes included (see `write_thread_id`)."""
 
     regex = "(?s:.*)"
 

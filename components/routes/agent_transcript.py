@@ -1,6 +1,6 @@
-"""The transcripts of sub-agents. The page requests one when the user opens it, to keep the page and its stream small.
+"""The transcripts of sub-agents. The page requests a transcript when the user opens it, which keeps page and stream small.
 
-They come in portions, the newest messages first, as the conversation itself does.
+Like the conversation, a transcript comes in portions, the newest messages first.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,16 @@ from checkpoints.values.limits import MAX_READ_VALUES, count_values
 from components.services import Services
 from components.views import message_view
 
-PORTION_MESSAGES = 50  # of the agent, without results; each "Show earlier" adds as many
+# The agent's messages count without tool results. Each "Show earlier" adds as many.
+PORTION_MESSAGES = 50
 MAX_PORTION_MESSAGES = 5_000
 _SIZE_PORTION = 200
 
 
 class TranscriptView(TypedDict):
     messages: list[message_view.MessageView]
-    earlier: bool  # there are messages before these
+    # There are messages before these.
+    earlier: bool
 
 
 def add_route(server: FastAPI, services: Services) -> None:
@@ -30,9 +32,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     async def get_transcript(
         thread_id: str, agent: str, question: str | None = None, count: int = PORTION_MESSAGES
     ) -> Response:
-        """Return the end of an agent's memory as of the head, or of its work on one question. The guard has checked the
-        request.
-        """
+        """Return the end of an agent's memory as of the head, or of its work on a single question."""
         count = min(max(1, count), MAX_PORTION_MESSAGES)
         return JSONResponse(
             await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question, count)
@@ -57,9 +57,10 @@ def _read_agent_transcript(
 
 
 def read_memory(store: Store, thread_id: str, agent: str, count: int) -> tuple[list[Message], bool]:
-    """Return the last messages of an agent's memory with those of other agents between them, and whether there are earlier
-    ones. Only the end of the path is read, as far as the question that a move there goes back to, and as many values as a
-    view may have.
+    """Return the last messages of an agent's memory, with other agents' messages between them, and whether there are more.
+
+    Read only the end of the path, back to the question that a move there returns to, and no more values than a view may
+    have.
     """
     path: list[Message] = []
     last, values_left = 4 * count, _limit_values(count)
@@ -77,7 +78,7 @@ def read_memory(store: Store, thread_id: str, agent: str, count: int) -> tuple[l
 
 
 def _begins_with_question(path: Sequence[Message], agent: str, first: Message) -> bool:
-    """Return whether a question to the agent comes before a message of its memory: then all from there on is right."""
+    """Return whether a question to the agent precedes a message of its memory: then all from there on is right."""
     for message in path:
         if message.agent == agent and message.type == "human":
             return True
@@ -87,9 +88,7 @@ def _begins_with_question(path: Sequence[Message], agent: str, first: Message) -
 
 
 def read_work(store: Store, thread_id: str, agent: str, question_id: str, count: int) -> tuple[list[Message], bool]:
-    """Return the last messages of the path from a question to an agent up to its next question, and whether there are
-    earlier ones.
-    """
+    """Return the last messages of the path from a question to an agent up to its next, and whether it has earlier ones."""
     first, length = store.get_message(thread_id, question_id).depth, store.count_messages(thread_id)
     end = _find_next_question(store, thread_id, agent, first, length)
     if first >= end:
@@ -100,7 +99,7 @@ def read_work(store: Store, thread_id: str, agent: str, question_id: str, count:
 
 
 def _find_next_question(store: Store, thread_id: str, agent: str, after: int, length: int) -> int:
-    """Return the depth of the next question to an agent, or the length of the path. No message is parsed."""
+    """Return the depth of the agent's next question, or the length of the path. Parses no message."""
     for start in range(after + 1, length, _SIZE_PORTION):
         end = min(length, start + _SIZE_PORTION)
         sizes = store.list_message_sizes(thread_id, last=end - start, before=end)
@@ -110,12 +109,12 @@ def _find_next_question(store: Store, thread_id: str, agent: str, after: int, le
 
 
 def _limit_values(count: int) -> int:
-    """Return the most values of a transcript: each “Show earlier” brings as many more."""
+    """Limit the values of a transcript. Each “Show earlier” adds as many."""
     return MAX_READ_VALUES * max(1, count // PORTION_MESSAGES)
 
 
 def cut_transcript(path: Sequence[Message], agent: str, count: int) -> tuple[list[Message], bool]:
-    """Return the end of a path with so many messages of an agent, and whether it has earlier ones."""
+    """Cut a path to the last `count` messages of an agent. Return it, and whether messages were cut off."""
     begins = [place for place, message in enumerate(path) if message.agent == agent and message.type != "tool"]
     has_earlier = len(begins) > count
     return list(path[begins[-count] :] if has_earlier else path), has_earlier

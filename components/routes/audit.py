@@ -1,4 +1,4 @@
-"""The audit log for admins, and for the only person, in portions. To others it does not exist."""
+"""The audit log in portions, for admins and for the only person of a server. Everybody else gets a 404."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def may_read_audit(services: Services) -> bool:
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get(AUDIT_PATH)
     async def list_entries(request: Request) -> Response:
-        """Answer with the newest entries: `before=NUMBER&person=NAME&kind=KIND`."""
+        """Answer with the newest entries. Parameters: `before=NUMBER&person=NAME&kind=KIND`."""
         if not may_read_audit(services):
             return PlainTextResponse(_("Not found.\n"), 404)
         return JSONResponse(await services.run_blocking(_read_portion, services, request.query_params))

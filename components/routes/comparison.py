@@ -1,4 +1,4 @@
-"""The comparison of two positions of a conversation: the messages that they share, and the messages after those."""
+"""The comparison of two positions of a conversation: the shared messages, and each side's messages after those."""
 
 from collections.abc import Callable
 from typing import TypedDict
@@ -20,14 +20,19 @@ from components.views.tool_cards import DAMAGED_TEXT
 from components.views.word_differences import Mark, mark_cheap_differences
 from words import _
 
-MAX_SIDE_MESSAGES = 50  # shown of each position
-MAX_COUNTED_MESSAGES = 5_000  # in the figures of each position
-MAX_QUOTE_CHARS = 600  # of the last shared message
+# This many messages are shown of each position.
+MAX_SIDE_MESSAGES = 50
+# The figures of each position count this many messages.
+MAX_COUNTED_MESSAGES = 5_000
+# This much of the last shared message is quoted.
+MAX_QUOTE_CHARS = 600
 
 
 class ComparisonView(TypedDict):
-    shared: int  # messages at the beginning of both
-    common: str  # the beginning of the last shared message, as HTML
+    # Both positions begin with this many common messages.
+    shared: int
+    # It is the beginning of the last shared message, as HTML.
+    common: str
     one: SideView
     other: SideView
 
@@ -35,10 +40,7 @@ class ComparisonView(TypedDict):
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id:thread}/comparison")
     async def get_comparison(thread_id: str, one: str = "", other: str = "") -> Response:
-        """Compare two positions: "" (the current one), "branch:ID", "checkpoint:ID" or "message:ID".
-
-        The guard has checked the request.
-        """
+        """Compare two positions: "" (the current position), "branch:ID", "checkpoint:ID" or "message:ID"."""
         view = await services.read_snapshot(
             compare_places,
             services.store,
@@ -64,7 +66,7 @@ def compare_places(
     to_html: Callable[[str], str] = to_html_if_cheap,
     mark: Mark = mark_cheap_differences,
 ) -> ComparisonView:
-    """Compare two positions. Raises `NotFoundError` where one of them does not exist."""
+    """Compare two positions. Raises `NotFoundError` if either does not exist."""
     run = runs.get_latest_run(thread_id)
     known_prices = prices or {}
     ends = [find_place_end(store, thread_id, place) for place in (one, other)]
@@ -85,7 +87,7 @@ def compare_places(
 
 
 def _quote_message(message: Message, to_html: Callable[[str], str]) -> str:
-    """Return the beginning of a message as HTML: of an answer from its Markdown."""
+    """Return the beginning of a message as HTML. For an answer, it is formatted from Markdown."""
     if message.damaged:
         return escape_text(_(DAMAGED_TEXT))
     text = shorten(str(message.langchain.text), MAX_QUOTE_CHARS)
@@ -93,7 +95,7 @@ def _quote_message(message: Message, to_html: Callable[[str], str]) -> str:
 
 
 def find_place_end(store: Store, thread_id: str, place: str) -> str | None:
-    """Return the last message of a position. Raises `NotFoundError`."""
+    """Return the id of a position's last message. Raises `NotFoundError`."""
     return _find_place(store, thread_id, place)[0]
 
 

@@ -12,7 +12,8 @@ from components.shapes import MalformedRequestError
 from components.workers.redacted_exports import TooManyExportsError
 from words import say
 
-STATUS_CODES: dict[type[StateError], int] = {  # an error that is not listed takes the code of its nearest ancestor
+# An error that is not listed takes the code of its nearest ancestor.
+STATUS_CODES: dict[type[StateError], int] = {
     NotFoundError: 404,
     DamagedMessageError: 410,
     DamagedFileError: 410,
@@ -25,7 +26,7 @@ STATUS_CODES: dict[type[StateError], int] = {  # an error that is not listed tak
 
 
 def add_error_responses(server: FastAPI) -> None:
-    """Answer an error with its status code and its sentence. Dash handles the errors of callbacks before they get here."""
+    """Answer an error with its status code and its sentence. Errors of callbacks do not get here: Dash handles them."""
     for error, status_code in STATUS_CODES.items():
         server.add_exception_handler(error, _create_error_handler(status_code))
     server.add_exception_handler(MalformedRequestError, _create_error_handler(400))

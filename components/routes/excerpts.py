@@ -1,4 +1,4 @@
-"""Excerpts: the draft of a branch's conclusion, the note with it and with quoted messages, and the place of its origin."""
+"""Excerpts: the draft of a branch's conclusion, the note with it and quoted messages, and the place of its origin."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ from components.views.comparison_view import read_cost
 from components.views.names import name_other
 from components.views.places import describe_place_name
 
-MAX_OFFERED_MESSAGES = 200  # to be quoted, the last of the place
+# This many messages are offered for quoting, the last of the place.
+MAX_OFFERED_MESSAGES = 200
 MAX_BEGINNING_CHARS = 160
 
 
@@ -39,7 +40,7 @@ class _Body(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A place that an excerpt comes from: its name, and the messages that only it has."""
+    """The origin of an excerpt: the place's name, and the messages unique to this place."""
 
     place: PlaceName
     messages: list[Message]
@@ -50,7 +51,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.get("/api/threads/{thread_id:thread}/excerpts")
     async def list_quotable(thread_id: str, place: str = "") -> Response:
-        """Return the messages of a place that an excerpt can quote. The guard has checked the request."""
+        """Return the messages of a place for an excerpt to quote."""
         origin = await services.read_snapshot(read_origin, store, thread_id, place)
         return JSONResponse(describe_origin(origin))
 
@@ -66,7 +67,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.post("/api/threads/{thread_id:thread}/excerpts")
     async def add_excerpt(thread_id: str, request: Request) -> Response:
-        """Add an excerpt after the current position. The same request again does nothing."""
+        """Add an excerpt after the current position. A repeated request does nothing."""
         body = await _read_body(request)
         note, detail = await services.read_snapshot(_build_note, services, thread_id, body)
         caller = Caller(request_id=_require_op(body), expected_version=body.get("version"))
@@ -75,7 +76,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.get("/api/threads/{thread_id:thread}/excerpts/{message_id}/place")
     async def get_origin(thread_id: str, message_id: str) -> Response:
-        """Return the message at which the page shows the origin of an excerpt."""
+        """Return the message where the page shows the origin of an excerpt."""
         return JSONResponse(await services.read_snapshot(_locate_origin, store, thread_id, message_id))
 
 
@@ -91,7 +92,7 @@ def _require_op(body: _Body) -> str:
 
 
 def read_origin(store: Store, thread_id: str, place: str) -> Origin:
-    """Read the messages that a place has and the current position has not. Raises `NotFoundError`."""
+    """Read the messages of a place that the current position lacks. Raises `NotFoundError`."""
     ends = find_place_end(store, thread_id, place), find_place_end(store, thread_id, "")
     parted = store.compare_paths(thread_id, *ends, max_messages=MAX_COUNTED_MESSAGES, max_values=MAX_READ_VALUES)
     return Origin(name_place(store, thread_id, place), parted.left)
@@ -111,7 +112,7 @@ def _describe_speaker(message: Message) -> dict[str, str]:
 
 
 def _quote_beginning(message: Message) -> str:
-    """Return the first line with words, without marks of Markdown."""
+    """Return the first line with words, without Markdown syntax."""
     text = str(message.langchain.text)
     return shorten(find_plain_line(text) or shorten_line(text, MAX_BEGINNING_CHARS), MAX_BEGINNING_CHARS)
 

@@ -25,8 +25,10 @@ from components.transfers.html_export import export_html
 from components.transfers.long_requests import get_progress_callback
 from words import N_, _, say
 
-WARNING_HEADER = "Waymark-Warning"  # a sentence, quoted: the browser asks before it saves the file
-MAX_EXPORTED_CHARS = 100_000_000  # of the messages of one conversation
+# The header is a quoted sentence. The browser asks before it saves the file.
+WARNING_HEADER = "Waymark-Warning"
+# The limit counts the messages of one conversation.
+MAX_EXPORTED_CHARS = 100_000_000
 
 Writer = Callable[[Store, str, ExportOptions], Export]
 
@@ -36,16 +38,17 @@ class ExportFormat:
     label: str
     write: Writer
     media_type: str
-    suffix: str  # of the file's name
+    suffix: str
     takes_long: bool = False
 
 
 def _write_text(write: Callable[[Store, str, ExportOptions], str]) -> Writer:
-    """Adapt the writer of a format that cannot be imported in any size."""
+    """Adapt a text format's writer to the type `Writer`. Such formats cannot be imported."""
     return lambda store, thread_id, options: Export(write(store, thread_id, options))
 
 
-EXPORT_FORMATS = {  # by the value in the form
+# The form names the formats by these values.
+EXPORT_FORMATS = {
     "waymark": ExportFormat("Waymark JSON", transfer.write_export, "application/json", "waymark.json"),
     "markdown": ExportFormat("Markdown", _write_text(text_exports.export_markdown), "text/markdown", "md"),
     "html": ExportFormat(N_("HTML, to read anywhere"), _write_text(export_html), "text/html", "html", takes_long=True),
@@ -54,7 +57,7 @@ EXPORT_FORMATS = {  # by the value in the form
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """Serve the download: `format=waymark|markdown|html|jsonl&leave_out=…&leave_out_files=…&redact=…`, words one per line.
+    """Serve the download: `format=waymark|markdown|html|jsonl&leave_out=…&leave_out_files=…&redact=…`, a word per line.
 
     The page posts the form, because redacted words must not appear in an address.
     """
@@ -79,7 +82,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 async def _write_export(services: Services, kind: ExportFormat, thread_id: str, redaction: Redaction | None) -> Export:
-    """Write an export. One that takes long waits for its turn, and keeps no thread from those that read for views."""
+    """Write an export. A slow export waits for its turn, and does not occupy a thread for reading views."""
     report = get_progress_callback()
     await services.read_snapshot(check_stored_size, services.store, thread_id)
     if redaction is None and not kind.takes_long:
@@ -92,7 +95,7 @@ async def _write_export(services: Services, kind: ExportFormat, thread_id: str, 
 
 
 def check_stored_size(store: Store, thread_id: str) -> None:
-    """Refuse a conversation whose export would need gigabytes: it is in memory as messages, as JSON and as a text."""
+    """Refuse a conversation whose export, as messages, JSON and text at once, would need gigabytes of memory."""
     if count_stored_chars(store, thread_id) > MAX_EXPORTED_CHARS:
         raise ExportTooLargeError(
             sentence(

@@ -27,17 +27,20 @@ from components.shapes import MalformedRequestError, check_selection
 from components.transfers.long_requests import RequestCancelledError, get_progress_callback
 from words import N_, _, ngettext, say
 
-MAX_ARCHIVE_CHARS = 100_000_000  # of its files before they are compressed
-MAX_WHOLE_ARCHIVE_CHARS = 1_000_000_000  # the same of all conversations
+# The limit counts the archive's files before they are compressed.
+MAX_ARCHIVE_CHARS = 100_000_000
+# This limit is for an archive of all conversations.
+MAX_WHOLE_ARCHIVE_CHARS = 1_000_000_000
 MISSING_NAME = "NOT EXPORTED.txt"
-_MAX_MEMORY_BYTES = 10_000_000  # of an archive; a larger one is written to a file without a name
+# A larger archive is written to a file without a name.
+_MAX_MEMORY_BYTES = 10_000_000
 _CHUNK_BYTES = 256_000
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.post("/api/threads/export")
     async def download_exports(request: Request) -> Response:
-        """Export the conversations that the form names, `thread=…&thread=…`, or all: `all=1`."""
+        """Export the conversations of the form, `thread=…&thread=…`, or all with `all=1`."""
         options = QueryParams(await request.body())
         is_whole, thread_ids = "all" in options, list(dict.fromkeys(options.getlist("thread")))
         if not is_whole and not thread_ids:
@@ -80,9 +83,9 @@ def _read_chunks(content: IO[bytes]) -> Iterator[bytes]:
 async def _write_archive(
     services: Services, content: IO[bytes], thread_ids: Sequence[str], report: Report, *, is_whole: bool
 ) -> int:
-    """Write the archive, each conversation from a snapshot of its own, and return how many of all are not whole.
+    """Write the archive, each conversation from its own snapshot. Return how many conversations are incomplete or missing.
 
-    Among all conversations, one that cannot be exported does not keep back the others. Raises `ExportTooLargeError`.
+    In an archive of all conversations, a failing conversation does not stop the others. Raises `ExportTooLargeError`.
     """
     size, missing = 0, list[str]()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,7 +1,7 @@
 """The content of attached files.
 
-A file is served only as a part of the message that names it, and with the type that its bytes have, whatever its name is.
-An image is shown, anything else is saved, and nothing in it can act (see guard).
+A file is served only as part of the message that names it, and with the type found in its bytes, whatever its name. Images
+are shown and all other files are saved. Nothing in a file can act (see guard).
 """
 
 from urllib.parse import quote

@@ -43,28 +43,32 @@ from words import _, ngettext, say
 if TYPE_CHECKING:
     from checkpoints.graph_states.state_views import Channel
 
-MAX_TREE_BYTES = 500_000  # of a stored value that is shown as a tree
-MAX_LINE_BYTES = 10_000  # of one that is described by what it holds, and not by its size
-MAX_WHOLE_CHARS = 2_000_000  # of the text of a whole value
-NO_PLACE = "-"  # instead of a second place
+# A larger stored value is not shown as a tree.
+MAX_TREE_BYTES = 500_000
+# A larger value is described by its size, a smaller value by its content.
+MAX_LINE_BYTES = 10_000
+# The text of a whole value has at most this length.
+MAX_WHOLE_CHARS = 2_000_000
+# The sign stands for no second place.
+NO_PLACE = "-"
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id:thread}/state")
     async def get_states(thread_id: str, place: str = "", other: str = NO_PLACE) -> Response:
-        """Return the channels at a place, beside those at another one if it is named. The guard has checked the request."""
+        """Return the channels at a place, with the channels at another place if it is named."""
         view = await services.read_snapshot(describe_states, services.store, services.runner, thread_id, place, other)
         return JSONResponse(view)
 
     @server.get("/api/threads/{thread_id:thread}/channel")
     async def get_channel(thread_id: str, name: str, place: str = "", namespace: str = "") -> Response:
-        """Return the whole value of a channel at a place, as indented JSON. The guard has checked the request."""
+        """Return the whole value of a channel at a place, as indented JSON."""
         store = services.store
         return PlainTextResponse(await services.read_snapshot(format_channel, store, thread_id, place, name, namespace))
 
 
 def find_place_state(store: Store, thread_id: str, place: str) -> int | None:
-    """Return the state at a place, in the notation of comparisons; None without one. Raises `NotFoundError`."""
+    """Return the id of the state at a place, as comparisons name it; None without a state. Raises `NotFoundError`."""
     kind, _, identifier = place.partition(":")
     if not place:
         return store.get_thread(thread_id).state_id
@@ -95,7 +99,7 @@ def _describe_channels(
     known: Collection[str] | None,
     namespaces: tuple[str, str] = ("", ""),
 ) -> tuple[list[ChannelView], int]:
-    """Describe the channels of one or two states, and count those that are not shown."""
+    """Describe the channels of one or two states, and count the channels left out."""
     names = sorted(one.keys() | (two or {}).keys())
     channels = [
         ChannelView(
@@ -114,7 +118,7 @@ def _describe_channels(
 def _describe_subgraphs(
     store: Store, thread_id: str, place: str, other: str, writers: "tuple[_SideWriter, _SideWriter]"
 ) -> list[SubgraphView]:
-    """Describe the subgraphs that wait at one or two places. Those of two places are paired by their names."""
+    """Describe the subgraphs waiting at one or two places. Subgraphs of two places are paired by name."""
     one = _list_subgraphs(store, thread_id, place)
     two = {} if other == NO_PLACE else _list_subgraphs(store, thread_id, other)
     views = []
@@ -127,7 +131,7 @@ def _describe_subgraphs(
 
 
 def _list_subgraphs(store: Store, thread_id: str, place: str) -> Mapping[tuple[str, int], tuple[str, int]]:
-    """Return the namespaces and the states of the subgraphs that wait at a place, by name and number among equal names."""
+    """Return the namespaces and states of the subgraphs waiting at a place, by name and number among equal names."""
     from agent.user_graphs.earlier_answers import load_answers  # noqa: PLC0415  (as below)
     from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415  (as below)
     from checkpoints.graph_states.open_subgraphs import list_open_subgraphs  # noqa: PLC0415  (as below)
@@ -145,7 +149,7 @@ def _list_subgraphs(store: Store, thread_id: str, place: str) -> Mapping[tuple[s
 
 
 def describe_changes(store: Store, runner: Runner, thread_id: str, before: int | None, after: int | None) -> ChannelChanges:
-    """Name the channels that differ in two states. Messages are left out: they are told as messages."""
+    """Name the channels that differ between two states. Messages are left out: the page shows them as messages."""
     if before == after:
         return NO_CHANGES
     try:
@@ -167,7 +171,7 @@ def _name_changes(
 
 
 def format_channel(store: Store, thread_id: str, place: str, name: str, namespace: str = "") -> str:
-    """Format the whole value of a channel, of a subgraph too. Raises `NotFoundError` and `DamagedStateError`."""
+    """Format the whole value of a channel, also in a subgraph. Raises `NotFoundError` and `DamagedStateError`."""
     number = find_place_state(store, thread_id, place)
     if namespace:
         number = dict(_list_subgraphs(store, thread_id, place).values()).get(namespace)
@@ -180,7 +184,7 @@ def format_channel(store: Store, thread_id: str, place: str, name: str, namespac
 
 
 class _SideWriter:
-    """Describes the channels of one place, with a budget for all their trees."""
+    """Describe the channels of a place, with a common budget for all their trees."""
 
     def __init__(self, store: Store, thread_id: str, place: str) -> None:
         self._store = store
@@ -204,7 +208,8 @@ class _SideWriter:
         self._budget.is_cut = False
         tree = build_tree(value, self._budget)
         is_long = (channel.item_count or 0) > MAX_LEVEL_ITEMS
-        if is_long:  # only its first items were read
+        if is_long:
+            # Only the first items were read.
             tree["count"], tree["digest"] = channel.item_count or 0, make_digest(str(channel.identity))
         is_cut = self._budget.is_cut or is_long
         summary = describe_size(value, channel.item_count or 0) if is_long else describe_on_line(value)

@@ -1,5 +1,6 @@
-"""The growth of a conversation in tokens, for the plot in the history. It reads the whole conversation, so the page
-requests it only while the plot is open.
+"""The growth of a conversation in tokens, for the plot in the history.
+
+It reads the whole conversation, so the page requests it only while the plot is open.
 """
 
 from typing import TypedDict
@@ -12,17 +13,21 @@ from checkpoints import Store
 from components.services import Services
 from components.views import notes
 
-MAX_POINTS = 300  # points of the line: more would not be seen
-MAX_DROPS = 5  # that are drawn and told, the largest
+# The line has at most this many points. More could not be seen.
+MAX_POINTS = 300
+# Only the largest drops are drawn and described.
+MAX_DROPS = 5
 
 
 class PointView(TypedDict):
-    messages: int  # of the conversation up to this point
-    tokens: int  # of the context at this point
+    # The conversation has this many messages up to this point.
+    messages: int
+    # The context has this many tokens at this point.
+    tokens: int
 
 
 class DropView(TypedDict):
-    """The point where a summary, or the note of a move, replaced messages: the tokens before and after."""
+    """The point where a summary, or the note of a move, replaced messages, with the tokens before and after."""
 
     messages: int
     before: int
@@ -32,13 +37,13 @@ class DropView(TypedDict):
 class GrowthView(TypedDict):
     points: list[PointView]
     drops: list[DropView]
-    most: int  # tokens of the highest point, also of those before a drop
+    # It is the highest point in tokens, including points before a drop.
+    most: int
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id:thread}/growth")
     async def get_growth(thread_id: str) -> Response:
-        """Return the growth of a conversation. The guard has checked the request."""
         return JSONResponse(await services.read_snapshot(measure_growth, services.store, services.runner.inputs, thread_id))
 
 

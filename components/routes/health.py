@@ -1,4 +1,4 @@
-"""The health of the server, for the page and for monitoring, and whether it can take requests."""
+"""The health of the server, for the page and for monitoring, and whether it is ready for requests."""
 
 import asyncio
 
@@ -17,21 +17,23 @@ def add_route(server: FastAPI, services: Services) -> None:
     async def get_health() -> Response:
         if problem := await check_health():
             if services.store.database.separates_owners:
-                problem = _("The database is unavailable.")  # the reason may name files, and the whole network may ask
+                # The reason may name files, and the whole network may ask.
+                problem = _("The database is unavailable.")
             return JSONResponse({"status": "degraded", "store": problem}, status_code=503)
         return JSONResponse({"status": "ok", "store": services.store.database.kind})
 
     @server.get("/readyz")
     async def get_readiness() -> Response:
-        """Say whether a run would begin at once. Until the agent's libraries are loaded, it would wait for them."""
+        """Say whether a run would begin at once: until the agent's libraries are loaded, runs wait for them."""
         if not services.is_loaded():
             return JSONResponse({"status": "starting"}, status_code=503)
         return await get_health()
 
 
 class HealthCheck:
-    """One check of the database for all requests meanwhile. It may take as long as a lock is held, and every page polls, so
-    that a check for each would take up the whole pool.
+    """Let concurrent requests share a check of the database.
+
+    A check may take as long as a lock is held, and every page polls. A check per request would use up the whole pool.
     """
 
     def __init__(self, services: Services) -> None:

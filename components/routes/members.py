@@ -1,4 +1,4 @@
-"""The people whom the owner of a conversation has let in: their list, letting in, another role, letting out, and leaving."""
+"""The members of a conversation: list them, let people in, change a role, remove people, and leave."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal, NotRequired
@@ -51,7 +51,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 class MemberRequests:
-    """The members of conversations, as requests change them. A person without the right to write loses their answer."""
+    """The members of conversations, as requests change them. A person who may no longer write loses a running answer."""
 
     def __init__(self, services: Services) -> None:
         self._services, self._members = services, Members(services.store)
@@ -81,7 +81,8 @@ class MemberRequests:
         await self._services.run_blocking(self._members.change_role, thread_id, person, role)
         await self._publish(thread_id, person)
         if role is ThreadRole.READER:
-            await self._stop_answer(thread_id, person)  # it may have begun meanwhile
+            # An answer may have begun meanwhile.
+            await self._stop_answer(thread_id, person)
 
     async def remove(self, thread_id: str, fields: _Person) -> None:
         await self._services.read_snapshot(self._members.require_member, thread_id, fields["person"])
@@ -98,11 +99,12 @@ class MemberRequests:
         await self._stop_answer(thread_id, person)
         await self._services.run_blocking(self._members.leave, thread_id)
         self._tell(thread, person)
-        with act_for(EVERYBODY):  # they see it no more
+        # The person no longer sees the conversation.
+        with act_for(EVERYBODY):
             await self._stop_answer(thread_id, person)
 
     async def _stop_answer(self, thread_id: str, person: str) -> None:
-        """Stop the answer that a person has asked for in a conversation."""
+        """Stop a running answer that this person asked for."""
         run = await self._services.read_snapshot(self._services.runs.get_latest_run, thread_id)
         if run is not None and run.state is RunState.RUNNING and run.person == person:
             await self._services.runner.stop(thread_id, MAX_STOP_SECONDS)
@@ -111,7 +113,7 @@ class MemberRequests:
         self._tell(await self._services.read_snapshot(self._services.store.get_thread, thread_id), person)
 
     def _tell(self, thread: Thread, person: str) -> None:
-        """Let every page that follows the conversation ask again whether its person may, and tell the person's others."""
+        """Let the pages of the conversation check their person's access again, and tell the person's other pages."""
         self._services.hub.publish(thread.id, MembersChanged(thread.version, person))
 
 

@@ -31,7 +31,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.post(CONNECTIONS_PATH)
     async def connect(request: Request) -> Response:
-        """Answer with the model after it has answered, or with the reason why not. The guard has checked the request."""
+        """Answer with the model after it has replied, or with the reason why it did not."""
         fields = parse_body(_Body, await request.body())
         try:
             model = await connector.connect(fields["provider"], fields["values"])

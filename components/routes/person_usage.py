@@ -1,4 +1,4 @@
-"""The usage of the person who asks; to admins, that of everybody."""
+"""The usage of the person who asks, or of everybody for admins."""
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response

@@ -1,5 +1,6 @@
-"""The messages that a summary, the note of a move or the last restore took off the path, read-only. A copy of the
-conversation may not have them.
+"""The messages that a summary, the note of a move or the last restore took off the path, read-only.
+
+A copy of the conversation may not have them.
 """
 
 from collections.abc import Callable
@@ -14,13 +15,14 @@ from components.services import Services
 from components.views import message_view
 from components.views.notes import find_note_mark
 
-MAX_REPLACED_MESSAGES = 200  # shown, the last of them
+# Only the last replaced messages are shown.
+MAX_REPLACED_MESSAGES = 200
 
 
 def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tuple[list[Message], int, str]:
-    """Return the last messages that a note replaced, the number of all of them, and the head of the conversation before it.
+    """Return the last messages replaced by a note, the number of all of them, and the conversation's head before it.
 
-    Raises `MessageNotFoundError` when they are not in this conversation.
+    Raises `MessageNotFoundError` if they are not in this conversation.
     """
     mark = find_note_mark(store.get_message(thread_id, message_id).intact)
     if mark is None or mark.last is None or mark.head is None:
@@ -32,7 +34,7 @@ def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tup
 
 
 def read_removed_messages(store: Store, thread_id: str) -> tuple[list[Message], int, str]:
-    """Return the same of the last restore. Raises `NothingRemovedError` when its messages are not shown as removed."""
+    """Return the same for the last restore. Raises `NothingRemovedError` if its messages are not shown as removed."""
     part = read_removed_part(store, thread_id, 0)
     if part is None:
         raise NothingRemovedError
@@ -43,12 +45,10 @@ def read_removed_messages(store: Store, thread_id: str) -> tuple[list[Message], 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id:thread}/summaries/{message_id}")
     async def get_full_text(thread_id: str, message_id: str) -> Response:
-        """Return the replaced messages. The guard has checked the request."""
         return await _answer(services, read_replaced_messages, thread_id, message_id)
 
     @server.get("/api/threads/{thread_id:thread}/removed")
     async def get_removed_messages(thread_id: str) -> Response:
-        """Return the messages that the last restore removed. The guard has checked the request."""
         return await _answer(services, read_removed_messages, thread_id)
 
 

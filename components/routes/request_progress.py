@@ -27,7 +27,7 @@ def _format_progress(progress: Progress) -> str:
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/requests/{identifier}")
     async def get_progress(identifier: str) -> Response:
-        """Return the progress of a request of the page; nothing for one that has not reported or has ended."""
+        """Return the progress of a page's request; nothing if it has not reported yet or has ended."""
         progress = await services.long_requests.find_progress(identifier)
         return JSONResponse(_describe_progress(progress)) if progress else Response(status_code=HTTPStatus.NO_CONTENT)
 

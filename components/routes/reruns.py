@@ -1,4 +1,4 @@
-"""Reruns: the questions that a place offers to be asked again, and the beginning of a rerun."""
+"""Reruns: the questions of a place that can be asked again, and the beginning of a rerun."""
 
 from collections.abc import Mapping
 from typing import Any, Required
@@ -17,8 +17,10 @@ from components.services import Services
 from components.shapes import RequestId, parse_body
 from words import N_, _
 
-MAX_BEGINNING_CHARS = 80  # of a question in the list
-MAX_SEARCHED_CHARS = 5_000  # of a question, for its first line with words
+# The list shows this much of a question.
+MAX_BEGINNING_CHARS = 80
+# This much of a question is searched for its first line with words.
+MAX_SEARCHED_CHARS = 5_000
 UNREADABLE_TEXT = N_("(damaged)")
 
 
@@ -35,12 +37,12 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.get("/api/threads/{thread_id:thread}/rerun")
     async def list_rerun_questions(thread_id: str, place: str = "") -> Response:
-        """Return the questions of a place, and the conversation's own settings. The guard has checked the request."""
+        """Return the questions of a place, and the conversation's own settings."""
         return JSONResponse(await services.read_snapshot(describe_choice, services, thread_id, place))
 
     @server.post("/api/threads/{thread_id:thread}/rerun")
     async def begin_rerun(thread_id: str, request: Request) -> Response:
-        """Ask the questions of a place again. The same request again begins nothing."""
+        """Ask the questions of a place again. A repeated request begins nothing."""
         body = await _read_body(request)
         end_id = await services.read_snapshot(find_place_end, store, thread_id, body["place"])
         settings = {"model": body["model"], "instructions": body["instructions"]}
@@ -69,7 +71,7 @@ def describe_choice(services: Services, thread_id: str, place: str) -> Mapping[s
 
 
 def _quote_beginning(message: Message) -> str:
-    """Return the first line with words, without marks of Markdown."""
+    """Return the first line with words, without Markdown syntax."""
     if message.damaged:
         return _(UNREADABLE_TEXT)
     text = str(message.langchain.text)[:MAX_SEARCHED_CHARS]

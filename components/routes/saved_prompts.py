@@ -1,4 +1,4 @@
-"""The library of prompts: its list, and saving and deleting one. Each answer has the list as it is now."""
+"""The library of prompts: list, save and delete. Each answer has the current list."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ MAX_EXCERPT_CHARS = 120
 
 
 class PromptFields(TypedDict):
-    """A prompt as the page sends it, with an id that the page has chosen."""
+    """A prompt from the page, with an id chosen by the page."""
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f-]{1,64}$")]
     name: str
@@ -60,5 +60,5 @@ def parse_prompt(body: bytes) -> PromptFields:
 
 
 def describe_prompt(prompt: SavedPrompt) -> dict[str, str]:
-    """Describe a prompt for the list: the beginning of its text is enough."""
+    """Describe a prompt for the list, with the beginning of its text."""
     return {"id": prompt.id, "name": prompt.name, "excerpt": shorten(prompt.text, MAX_EXCERPT_CHARS)}

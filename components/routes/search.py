@@ -18,15 +18,18 @@ from components.views.names import name_other
 from components.views.notes import NOTE_RULES
 
 SEARCH_PATH = "/api/search"
+# The lines match, in turn: formulas' delimiters, the rest of a table's rule that the snippet cuts, escaped characters,
+# bold and code, and the rows of tables.
 _MARKDOWN_SIGN = re.compile(
-    r"\$\$|\\[()\[\]]"  # around formulas
-    r"|^(?:… )?[-:]*-[-:]*\|(?:\s*:?-+:?\s*\|)*\s*"  # the rest of a table's rule that the snippet cuts
-    r"|\\([!-/:-@\[-`{-~])|\*\*|`{3,}\w*"  # an escaped character; bold, code
-    r"|(?:\|\s+)?\|(?:\s*:?-+:?\s*\|)+\s*|(?<=\|)\s+\|"  # the rows of tables
+    r"\$\$|\\[()\[\]]"
+    r"|^(?:… )?[-:]*-[-:]*\|(?:\s*:?-+:?\s*\|)*\s*"
+    r"|\\([!-/:-@\[-`{-~])|\*\*|`{3,}\w*"
+    r"|(?:\|\s+)?\|(?:\s*:?-+:?\s*\|)+\s*|(?<=\|)\s+\|"
 )
 _MARKDOWN_ROLES = ("assistant", "note", "summary")
 MAX_LISTED_TITLES = 20
-MAX_LISTED_HITS = 30  # of the page; more are found by more words
+# The page shows this many hits. More words find the others.
+MAX_LISTED_HITS = 30
 
 
 class PartView(TypedDict):
@@ -39,27 +42,32 @@ class PartView(TypedDict):
 class HitView(TypedDict):
     thread: str
     title: str
-    owner: str  # somebody else who shares it; empty otherwise
+    # The owner is named if somebody else shares the conversation; otherwise this is empty.
+    owner: str
     role: str
-    person: str  # somebody else who asked; empty otherwise
+    # The person who asked is named if it was somebody else; otherwise this is empty.
+    person: str
     message: str
     checkpoint: str | None
-    name: str  # of the checkpoint
+    # It is the checkpoint's name.
+    name: str
     parts: list[PartView]
     time: str
-    standing: str  # "current", "branch" or "left"
+    # It is "current" (on the current path), "branch" (on another branch) or "left" (on no path any more).
+    standing: str
     branch: str
 
 
 class TermView(TypedDict):
-    """A phrase as folded words, for the page to mark them; `prefix`: the last one is the beginning of a word."""
+    """A phrase as folded words, for the page to mark. `prefix`: the last word may be only the beginning of a word."""
 
     words: list[str]
     prefix: bool
 
 
 class PathHitsView(TypedDict):
-    hits: list[str]  # ids of messages, in the order of the conversation
+    # The ids of messages are in the order of the conversation.
+    hits: list[str]
     more: bool
     pending: bool
     term: TermView | None
@@ -67,9 +75,11 @@ class PathHitsView(TypedDict):
 
 class FoundView(TypedDict):
     hits: list[HitView]
-    threads: list[dict[str, Any]]  # whose titles contain all words
+    # The titles of these threads contain all words.
+    threads: list[dict[str, Any]]
     more: bool
-    pending: bool  # messages are still to be indexed
+    # Messages are still to be indexed.
+    pending: bool
 
 
 def add_route(server: FastAPI, services: Services) -> None:
@@ -77,7 +87,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.get(SEARCH_PATH)
     async def get_search(q: str = "", thread: str = "") -> Response:
-        """Find messages and checkpoints; `thread` is the open conversation. The guard has checked the request."""
+        """Find messages and checkpoints. `thread` is the open conversation."""
 
         def search(_lane: str) -> tuple[SearchResult, list[Thread]]:
             titled = store.list_thread_portion(archived=None, text=q[:MAX_QUERY_CHARS], limit=MAX_LISTED_TITLES)
@@ -92,7 +102,6 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.get("/api/threads/{thread_id:thread}/find")
     async def get_path_hits(thread_id: str, q: str = "") -> Response:
-        """Find messages of the open conversation's current path. The guard has checked the request."""
         found = await services.read_snapshot(store.find_in_path, thread_id, q)
         if found.is_pending:
             services.start_indexing()
@@ -105,12 +114,11 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.get("/api/threads/{thread_id:thread}/branches/{branch_id}/place")
     async def get_branch_place(thread_id: str, branch_id: str) -> Response:
-        """Return the message at which the page shows a branch."""
         return _answer_place(await services.read_snapshot(store.locate_branch, thread_id, branch_id))
 
     @server.get("/api/threads/{thread_id:thread}/checkpoints/{checkpoint_id}/place")
     async def get_checkpoint_place(thread_id: str, checkpoint_id: str) -> Response:
-        """Return the message at which the page shows a checkpoint, of whichever branch."""
+        """Return the message where the page shows a checkpoint of any branch."""
         return _answer_place(await services.read_snapshot(store.locate_checkpoint, thread_id, checkpoint_id))
 
 
@@ -155,10 +163,7 @@ def _describe_hit(hit: SearchHit) -> HitView:
 
 
 def split_snippet(snippet: Snippet, *, is_markdown: bool = False) -> list[PartView]:
-    """Split a snippet at its marks: JavaScript counts the characters of a text differently.
-
-    Signs of Markdown are left out.
-    """
+    """Split a snippet at its marks, because JavaScript counts characters differently. Remove Markdown syntax."""
     parts: list[PartView] = []
     end = 0
     for start, stop in snippet.ranges:

@@ -1,6 +1,6 @@
-"""The page behind a link, for strangers: the shared messages, with no script, and nothing that names anything else.
+"""The page behind a link, for strangers: the shared messages, without scripts or any other information.
 
-A link that is wrong, has ended or was revoked is answered alike.
+Wrong, expired and revoked links get the same answer.
 """
 
 import hashlib
@@ -23,7 +23,8 @@ from components.views.names import DocumentNames
 from words import _, get_language, ngettext
 
 SHARED_PATH = "/shared"
-MAX_SHARED_SECONDS = 30.0  # of a processor, to format the texts of a page
+# The texts of a page may take this much processor time.
+MAX_SHARED_SECONDS = 30.0
 _log = logging.getLogger("waymark.shares")
 
 
@@ -74,7 +75,7 @@ def _build_heading(services: Services, thing: SharedThing, count: int) -> Headin
 
 
 def _build_key(thing: SharedThing) -> str:
-    """Build a key that changes with the contents of the link. It is a hash: it has a size, and tells nothing."""
+    """Build a key that changes with the link's contents. As a hash, it has a fixed size and reveals nothing."""
     at = thing.checkpoint
     shown = (at.node and at.node.id, at.name, at.description) if at else (thing.thread.version,)
     return hashlib.sha256(repr((thing.share.id, get_language(), *shown)).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The links under which strangers read a conversation: their list, making one, and ending one."""
+"""The links for strangers to read a conversation: list, make and end links."""
 
 import secrets
 from typing import Annotated, Any, NotRequired
@@ -21,9 +21,11 @@ Id = Annotated[str, Field(max_length=MAX_LABEL_CHARS)]
 class _NewLink(TypedDict):
     days: Count
     checkpoint: NotRequired[Id | None]
-    leave_out: NotRequired[bool]  # tool results
+    # Tool results are left out.
+    leave_out: NotRequired[bool]
     leave_out_files: NotRequired[bool]
-    redact: NotRequired[str]  # words, one per line
+    # The words are one per line.
+    redact: NotRequired[str]
     shows_name: NotRequired[bool]
 
 
@@ -52,7 +54,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 def _parse_link(thread_id: str, body: bytes) -> NewShare:
-    """Raises `MalformedRequestError`, and `InvalidRedactionError`."""
+    """Raises `MalformedRequestError` and `InvalidRedactionError`."""
     fields = parse_body(_NewLink, body)
     words = tuple(line.strip() for line in fields.get("redact", "").splitlines() if line.strip())
     results, attached = fields.get("leave_out", False), fields.get("leave_out_files", False)
@@ -61,7 +63,7 @@ def _parse_link(thread_id: str, body: bytes) -> NewShare:
 
 
 def _describe_link(share: Share, name: str | None) -> dict[str, Any]:
-    """Describe a link for the list. The words that it leaves out are told to nobody."""
+    """Describe a link for the list. Its redacted words are shown to nobody."""
     return {
         "id": share.id,
         "checkpoint": share.checkpoint_id,

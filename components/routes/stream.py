@@ -1,6 +1,6 @@
-"""The stream of run events to the browser: one socket per page, one snapshot, then the news every 40 ms or more.
+"""The stream of run events to the browser: a socket per page, with a snapshot first, then new frames at least 40 ms apart.
 
-Each address also takes requests, for pages whose network lets no WebSocket through (see `polled_socket`).
+Each address also takes requests, for pages whose network blocks WebSockets (see `polled_socket`).
 """
 
 import asyncio
@@ -26,17 +26,22 @@ from components.streams.list_changes import are_ends_told, follow_list_changes
 from components.streams.polled_socket import PolledSocket, PolledSockets
 from components.streams.thread_frames import DescribeTurn, describe_nothing, stream_frames
 
-MAX_THREAD_PAGES = 20  # that read, of one conversation
-MAX_PAGES = 200  # that read, of all conversations
-MAX_PERSON_PAGES = 40  # that read, of one person, where people are separated
+# The largest numbers of pages that read, of one conversation, of all conversations, and of one person where people are
+# separated. A page reads once it has returned a receipt.
+MAX_THREAD_PAGES = 20
+MAX_PAGES = 200
+MAX_PERSON_PAGES = 40
 MAX_UNREAD_THREAD_PAGES = 10
 MAX_UNREAD_PERSON_PAGES = 20
 MAX_UNREAD_PAGES = 50
 
 PageTask = asyncio.Task[Any]
-BEAT_SECONDS = 15.0  # a page that hears none any more opens again: a network may drop a socket without a word
-MAX_SEND_SECONDS = 10.0  # until a page has read what is sent; one that does not read is closed
-START_PAGES = ""  # the place of pages that show no conversation yet
+# A page that no longer hears a beat opens its socket again: a network may drop a socket without notice.
+BEAT_SECONDS = 15.0
+# A page that has not read a frame by then is closed.
+MAX_SEND_SECONDS = 10.0
+# Pages that show no conversation yet have this key.
+START_PAGES = ""
 MAX_THREAD_ID_CHARS = 100
 CLOSE_THREAD_GONE = 4404
 CLOSE_TRY_AGAIN = 1013
@@ -48,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 class OpenPages:
-    """The tasks that send to pages. A page beyond a limit takes the place of the oldest one of its kind."""
+    """The tasks that send to pages. A page beyond a limit replaces the oldest page of its kind."""
 
     def __init__(self, *, separates_people: bool = False) -> None:
         unread, reading = (MAX_UNREAD_PERSON_PAGES, MAX_PERSON_PAGES) if separates_people else (None, None)
@@ -58,7 +63,7 @@ class OpenPages:
 
     @contextmanager
     def enter(self, thread_id: str, sending: PageTask) -> Iterator[None]:
-        """Hold a place for a page, and end the page that it replaces."""
+        """Hold a place for a page. End the page it replaces, if there is one."""
         self._take_place(self._unread_pages, thread_id, sending)
         try:
             yield
@@ -68,7 +73,7 @@ class OpenPages:
             self._replaced.discard(sending)
 
     def note_receipt(self, sending: PageTask) -> None:
-        """Move a page to the places of those that read. It may replace one of them."""
+        """Move a page to the places of reading pages. It may replace another page there."""
         if thread_id := self._unread_pages.leave(sending):
             self._take_place(self._reading_pages, thread_id, sending)
 
@@ -82,7 +87,7 @@ class OpenPages:
 
 
 class _Places:
-    """A number of places, oldest first, of which one conversation may have a part, and one person."""
+    """A limited number of places, oldest first. A conversation, and a person, may have only a part of them."""
 
     def __init__(self, max_of_thread: int, max_of_all: int, max_of_person: int | None) -> None:
         self._max_of_thread, self._max_of_all = max_of_thread, max_of_all
@@ -90,7 +95,7 @@ class _Places:
         self._threads: dict[PageTask, str] = {}
 
     def enter(self, thread_id: str, sending: PageTask) -> PageTask | None:
-        """Return the task that has lost its place."""
+        """Give a task a place. Return the replaced task, or None."""
         same = [task for task, thread in self._threads.items() if thread == thread_id]
         person = read_owner(thread_id)
         of_person = [task for task, thread in self._threads.items() if read_owner(thread) == person]
@@ -107,7 +112,7 @@ class _Places:
         return replaced
 
     def leave(self, sending: PageTask) -> str | None:
-        """Return the conversation of a task that had a place."""
+        """Free the place of a task. Return its conversation, or None if it had no place."""
         return self._threads.pop(sending, None)
 
 
@@ -118,31 +123,31 @@ def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn =
 
     @server.post("/api/threads/{thread_id:thread}/events")
     async def answer_poll(request: Request, thread_id: str, poll: str, seen: int | None = None) -> Response:
-        """Open a socket over requests, or send what it has for the page."""
+        """Open a socket over requests, or send its frames for the page."""
         serve = partial(_serve_page, create_frames=create_frames, pages=pages, thread_id=thread_id)
         serve = partial(serve, is_expected="expected" in request.query_params)
         return JSONResponse(await polled.answer(poll, seen, await _read_text(request), serve))
 
     @server.post("/api/events")
     async def answer_start_poll(request: Request, poll: str, seen: int | None = None) -> Response:
-        """The same, for a start page."""
+        """Do the same for a start page."""
         serve = partial(_serve_start_page, services=services, create_frames=create_frames, pages=pages)
         return JSONResponse(await polled.answer(poll, seen, await _read_text(request), serve))
 
     @server.websocket("/api/threads/{thread_id:thread}/events")
     async def serve_events(socket: WebSocket, thread_id: str) -> None:
-        """Send the events of a conversation, as the guard allows. Closing the page changes nothing in the run.
+        """Send the events of a conversation. Closing the page does not change the run.
 
-        With `?expected`, the page has sent its first message a moment ago: the conversation may not be there yet.
+        With `?expected`, the page has just sent its first message, so the conversation may not exist yet.
         """
         await socket.accept()
         await _serve_page(socket, create_frames, pages, thread_id, is_expected="expected" in socket.query_params)
 
     @server.websocket("/api/events")
     async def serve_expected_events(socket: WebSocket) -> None:
-        """Send the events of the conversation that the page names when its first message begins it.
+        """Send the events of the page's conversation once its first message begins it.
 
-        Before, the page learns of conversations that its person is let into, or out of.
+        Until then, tell the page of conversations whose access its person gains or loses.
         """
         await socket.accept()
         await _serve_start_page(socket, services, create_frames, pages)
@@ -164,7 +169,7 @@ async def _serve_start_page(socket: Socket, services: Services, create_frames: C
 
 
 async def _tell_list_changes(socket: Socket, services: Services) -> None:
-    """Send what changes the list of a start page. Where people are not separated, it asks."""
+    """Send the changes of a start page's list. Where people are not separated, the page asks for them itself."""
     if are_ends_told(services.store):
         return
     waiting = WaitingFrames()
@@ -174,7 +179,7 @@ async def _tell_list_changes(socket: Socket, services: Services) -> None:
 
 
 async def _wait_for_name(socket: Socket, pages: OpenPages) -> str | None:
-    """Return the conversation that the page names; None if it closed, or has lost its place."""
+    """Return the page's conversation; None if the page closed, or was replaced."""
     naming = asyncio.create_task(_receive_name(socket))
     with pages.enter(name_for_owner(START_PAGES), naming):
         try:
@@ -213,7 +218,7 @@ async def _serve_page(
 
 
 async def _send_frames(socket: Socket, stream: AsyncGenerator[Frame], receipt: str) -> None:
-    """Send the frames. The first one carries a receipt, which a page that reads sends back."""
+    """Send the frames. The first frame carries a receipt, and the page returns it as a sign of reading."""
     async with contextlib.aclosing(stream) as frames:
         try:
             async for frame in frames:
@@ -234,7 +239,7 @@ async def _send_beats(socket: Socket) -> None:
 
 
 async def _send_frame(socket: Socket, frame: Frame) -> bool:
-    """Send a frame, and return whether the page is still there and reads."""
+    """Send a frame. Return whether the page is still open and reads."""
     try:
         async with asyncio.timeout(MAX_SEND_SECONDS):
             await socket.send_text(json.dumps(frame))
@@ -244,7 +249,8 @@ async def _send_frame(socket: Socket, frame: Frame) -> bool:
 
 
 async def _close(socket: Socket, code: int) -> None:
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):  # the browser may have disconnected as well
+    # The browser may have disconnected as well.
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
         async with asyncio.timeout(MAX_SEND_SECONDS):
             await socket.close(code)
 

@@ -1,4 +1,4 @@
-"""The tags of all conversations: their list, and the changes of one. Each answer has the list as it is now."""
+"""The tags of all conversations: list, rename, remove and restore tags. Each answer has the current list."""
 
 from typing import Any
 
@@ -16,8 +16,6 @@ TAGS_PATH = "/api/tags"
 
 
 class TagName(TypedDict):
-    """A new name, as the page sends it."""
-
     name: str
 
 

@@ -1,4 +1,4 @@
-"""Portions of the list of conversations. The page loads them as one scrolls, filters it by words, or opens the archive."""
+"""Portions of the list of conversations, loaded for scrolling, for the words of a filter, and for the archive."""
 
 from datetime import UTC, datetime
 from typing import Any, TypedDict
@@ -16,7 +16,8 @@ from components.views.list_rows import describe_thread
 
 THREADS_PATH = "/api/threads"
 RUNS_PATH = "/api/runs"
-MAX_LISTED_THREADS = 100  # in one portion
+# A portion has this many conversations.
+MAX_LISTED_THREADS = 100
 ARCHIVED_OF_VIEW = {"listed": False, "archived": True, "all": None}
 
 
@@ -28,12 +29,12 @@ class ThreadPortion(TypedDict):
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get(THREADS_PATH)
     async def get_threads(request: Request) -> Response:
-        """List conversations of a view (`listed`, `archived`, `all`), those with the words of `q` in their titles."""
+        """List conversations of a view (`listed`, `archived`, `all`) whose titles contain the words of `q`."""
         return JSONResponse(await services.read_snapshot(read_query, services.store, request.query_params))
 
     @server.get(RUNS_PATH)
     async def get_runs() -> Response:
-        """Name the conversations that are answered now. A page asks while it knows of one that it does not show."""
+        """Name the conversations with a run in progress. A page asks while it knows of a run elsewhere."""
         running = await services.read_snapshot(services.runs.list_running_threads)
         return JSONResponse({"running": sorted(running)})
 
@@ -47,7 +48,7 @@ def read_query(store: Store, query: QueryParams) -> ThreadPortion:
 
 
 def _parse_place(query: QueryParams) -> ListPlace | None:
-    """Return the place after which the portion begins; None: at the first one. Raises `MalformedRequestError`."""
+    """Return the place after which the portion begins, or None for the first portion. Raises `MalformedRequestError`."""
     if "after" not in query:
         return None
     try:
@@ -60,7 +61,7 @@ def _parse_place(query: QueryParams) -> ListPlace | None:
 def read_thread_portion(
     store: Store, view: str = "listed", text: str = "", after: ListPlace | None = None, limit: int = MAX_LISTED_THREADS
 ) -> ThreadPortion:
-    """Read a portion of the list, and whether more follow."""
+    """Read a portion of the list, and whether more conversations follow."""
     archived = ARCHIVED_OF_VIEW[view]
     found: list[Thread] = store.list_thread_portion(archived=archived, text=text, after=after, limit=limit + 1)
     return {"threads": [describe_thread(thread) for thread in found[:limit]], "more": len(found) > limit}

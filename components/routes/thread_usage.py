@@ -17,9 +17,9 @@ from components.views.comparison_view import describe_models
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id:thread}/usage")
     async def get_usage(thread_id: str, place: str = "") -> Response:
-        """Return the usage of a conversation up to a place, as the comparison names it. The guard has checked the request.
+        """Return the usage of a conversation up to a place, in the notation of comparisons.
 
-        The title counts for the current position alone: it belongs to no message.
+        The title counts for the current position only, because it belongs to no message.
         """
         figures = await services.read_snapshot(sum_figures, services.store, thread_id, place, services.prices)
         title = Usage()
@@ -33,7 +33,7 @@ def describe_thread_usage(figures: PathFigures, title: Usage) -> dict[str, Any]:
 
 
 def read_title_usage(runs: Runs, thread_id: str, prices: Prices) -> Usage:
-    """Return the usage of the call for the conversation's title, which counts as no answer."""
+    """Return the usage of the call for the conversation's title. It does not count as an answer."""
     found = runs.find_title(thread_id)
     if found is None or not found.detail.usage:
         return Usage()
@@ -41,7 +41,7 @@ def read_title_usage(runs: Runs, thread_id: str, prices: Prices) -> Usage:
 
 
 def sum_figures(store: Store, thread_id: str, place: str, prices: Prices) -> PathFigures:
-    """Sum the figures of the messages up to a place. A branch or checkpoint that was deleted has none.
+    """Sum the figures of the messages up to a place. A deleted branch or checkpoint has no figures.
 
     Raises `NotFoundError`.
     """

@@ -1,4 +1,4 @@
-"""Uploads: a file is the raw body of a request, and its id is the answer. An action of the page then names the id."""
+"""Uploads: a file is the raw body of a request, and the answer is its id. An action of the page then names the id."""
 
 from collections.abc import AsyncIterator
 from http import HTTPStatus
@@ -17,18 +17,19 @@ from words import N_
 def add_route(server: FastAPI, services: Services) -> None:
     @server.post(UPLOADS_PREFIX + "{purpose}")
     async def take_upload(purpose: str, request: Request) -> Response:
-        """Keep the body. The guard refuses one that is too large for its purpose."""
+        """Keep the body. The guard refuses a body that is too large for its purpose."""
         if purpose not in MAX_UPLOAD_BYTES:
             return Response(status_code=HTTPStatus.NOT_FOUND)
         try:
             identifier = await services.uploads.receive(_read_pieces(request, get_progress_callback()))
-        except ClientDisconnect:  # the page has cancelled the upload: nobody reads the answer
+        except ClientDisconnect:
+            # The page has cancelled the upload, so nobody reads the answer.
             return Response(status_code=HTTPStatus.BAD_REQUEST)
         return JSONResponse({"id": identifier})
 
 
 async def _read_pieces(request: Request, report: Report) -> AsyncIterator[bytes]:
-    """Yield the pieces of a body, and report their progress. Raises `RequestCancelledError` and `ClientDisconnect`."""
+    """Yield the pieces of a body and report their progress. Raises `RequestCancelledError` and `ClientDisconnect`."""
     length, arrived = int(request.headers.get("content-length", "0")), 0
     async for piece in request.stream():
         arrived += len(piece)

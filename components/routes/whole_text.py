@@ -1,5 +1,6 @@
-"""Texts of messages that the page requests when the user wants them: whole ones, of which it holds the beginning, and
-questions as Markdown, of which it holds the text as it was written.
+"""Texts of messages on the page's demand.
+
+They are whole texts where the page holds only the beginning, and questions as formatted Markdown where it holds the source.
 """
 
 from collections.abc import Callable
@@ -18,21 +19,18 @@ from components.views.shown_text import MAX_SHOWN_CHARS
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id:thread}/messages/{message_id}/text")
     async def get_text(thread_id: str, message_id: str, part: str = "", call: str = "") -> Response:
-        """Return one text of a message: its own, its reasoning, a call's arguments or all its calls. The guard has checked
-        the request.
-        """
+        """Return a text of a message: its own, its reasoning, a call's arguments or all its calls."""
         found = await services.read_snapshot(_read_text, services.store, thread_id, message_id, part, call)
         return PlainTextResponse(found)
 
     @server.get("/api/threads/{thread_id:thread}/messages/{message_id}/formatted")
     async def get_formatted(thread_id: str, message_id: str) -> Response:
-        """Return the shown part of a message's text, formatted. The guard has checked the request."""
+        """Return the shown part of a message's text, formatted."""
         to_html = services.renderer.page()
         return JSONResponse(await services.read_snapshot(_format_text, services.store, thread_id, message_id, to_html))
 
     @server.get("/api/threads/{thread_id:thread}/checkpoints/{checkpoint_id}/description")
     async def get_description(thread_id: str, checkpoint_id: str) -> Response:
-        """Return the whole description of a checkpoint. The guard has checked the request."""
         checkpoint = await services.read_snapshot(services.store.get_checkpoint, thread_id, checkpoint_id)
         return PlainTextResponse(checkpoint.description)
 
@@ -50,7 +48,7 @@ def _format_text(store: Store, thread_id: str, message_id: str, to_html: Callabl
 
 
 def find_text(message: BaseMessage, part: str, call_id: str) -> str | None:
-    """Return a text of a message; None if it has no such part."""
+    """Return the requested text of a message; None if it has no such part."""
     if not part:
         return str(message.text)
     if part == "reasoning" and isinstance(message, AIMessage):
