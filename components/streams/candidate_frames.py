@@ -22,7 +22,7 @@ from words import say_error
 
 
 def is_text(progress: CandidateProgress) -> bool:
-    """Return whether it brings more text, which comes in a flood."""
+    """Return whether the event brings more text. Such events come in large numbers."""
     return isinstance(progress.event, TextDelta | ReasoningDelta)
 
 
@@ -40,7 +40,7 @@ class _LiveCandidate:
 
 
 class CandidateFrames:
-    """The candidates of the run in progress; none of most runs."""
+    """The candidates of the run in progress. Most runs have none."""
 
     def __init__(self, services: Services, thread_id: str) -> None:
         self._services, self._thread_id = services, thread_id
@@ -52,7 +52,6 @@ class CandidateFrames:
 
     @property
     def cost_seconds(self) -> float:
-        """Return the seconds that the last formatting of all texts took."""
         return sum(each.answer.cost_seconds for each in self._live.values())
 
     def begin_run(self, started: RunStarted) -> None:
@@ -69,11 +68,10 @@ class CandidateFrames:
         self._live = {}
 
     def describe_candidates(self) -> list[Frame]:
-        """Describe all candidates, for a page that opens now."""
         return [each.describe_live(number) for number, each in self._live.items()]
 
     async def build_texts(self, batch: Sequence[CandidateProgress]) -> Frame:
-        """Build one frame for new texts of all candidates. Each text is formatted once."""
+        """Build a frame for new texts of all candidates. Each text is formatted once."""
         answers: dict[str, Frame] = {}
         for number, live in self._live.items():
             events = [each.event for each in batch if each.number == number]
@@ -87,7 +85,7 @@ class CandidateFrames:
         return {"kind": "texts", "answers": answers}
 
     async def build_frame(self, progress: CandidateProgress) -> Frame | None:
-        """Build the frame of a finished message, of an end, of another try, or of a text that was reasoning."""
+        """Build the frame of a finished message, an end, another try, or a text withdrawn as reasoning."""
         live, event = self._live.get(progress.number), progress.event
         if live is None:
             return None
@@ -107,7 +105,8 @@ class CandidateFrames:
         end = live.end
         shown = {**answer, **({"state": end.state, "error": say_error(end.error), "details": end.details} if end else {})}
         version = await self._services.read_version(self._thread_id) if isinstance(event, AnswerBegun) else event.version
-        known = {"version": version} if version else {}  # 0: the database does not have the end yet
+        # The version is 0 while the database does not have the end yet.
+        known = {"version": version} if version else {}
         return {"kind": "answer", "answer": shown, **known}
 
     def _make(self, model: str, end: RunFinished | None) -> _LiveCandidate:

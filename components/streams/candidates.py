@@ -9,21 +9,22 @@ from components.services import Services
 from components.views.message_view import MessageExtras, MessageView, UsageView, describe_messages
 from words import say_error
 
-FIRST_READ_MESSAGES = 30  # of an answer; more are read if the question is not among them
+# This many messages of an answer are read first. More are read if the question is not among them.
+FIRST_READ_MESSAGES = 30
 
 
 class AnswerView(TypedDict):
-    """One candidate."""
-
     number: int
     model: str
     state: RunState
     error: str | None
     details: str | None
-    head: str | None  # the id of its last message
-    current: bool  # the conversation goes on from it
+    # It is the id of the last message.
+    head: str | None
+    # The conversation continues from this candidate.
+    current: bool
     messages: list[MessageView]
-    usage: UsageView | None  # of all its messages
+    usage: UsageView | None
 
 
 class CandidatesView(TypedDict):
@@ -32,7 +33,7 @@ class CandidatesView(TypedDict):
 
 
 def find_question(path: Sequence[Message]) -> int | None:
-    """Return the position of the last question, where everything after it is of the run that it began."""
+    """Return the index of the last question, if everything after it belongs to its run."""
     place = next((at for at, each in reversed(list(enumerate(path))) if each.type == "human" and each.agent == MAIN), None)
     if place is None or path[place].run_id is None or any(each.run_id != path[place].run_id for each in path[place:]):
         return None
@@ -40,7 +41,7 @@ def find_question(path: Sequence[Message]) -> int | None:
 
 
 def find_run(services: Services, question: Message, latest: Run | None) -> Run | None:
-    """Return the run that asked several models this question; None where one model was asked."""
+    """Return the run with several models for this question; None if only one model was asked."""
     if latest is not None and latest.id == question.run_id:
         run: Run | None = latest
     else:
@@ -54,7 +55,6 @@ def describe_candidates(services: Services, thread: Thread, run: Run, extras: Me
 
 
 def describe_candidate(services: Services, thread_id: str, run_id: str, number: int) -> AnswerView | None:
-    """Describe one candidate of a run in progress."""
     thread = services.store.get_thread(thread_id)
     extras = MessageExtras(prices=services.prices, to_html=services.renderer.page())
     candidate = next((each for each in services.runs.list_candidates(run_id) if each.number == number), None)
@@ -62,7 +62,8 @@ def describe_candidate(services: Services, thread_id: str, run_id: str, number: 
 
 
 def _describe(services: Services, thread: Thread, candidate: Candidate, extras: MessageExtras) -> AnswerView:
-    state = RunState.RUNNING if candidate.state is RunState.RUNNING else RunState.STOPPED  # of its open calls
+    # This is the state of its open calls.
+    state = RunState.RUNNING if candidate.state is RunState.RUNNING else RunState.STOPPED
     path = _read_answer(services.store, thread.id, candidate)
     messages = describe_messages(path, replace(extras, run_state=state))
     return {
@@ -79,7 +80,7 @@ def _describe(services: Services, thread: Thread, candidate: Candidate, extras: 
 
 
 def _read_answer(store: Store, thread_id: str, candidate: Candidate) -> list[Message]:
-    """Return the messages of a candidate; none where they were erased."""
+    """Return the messages of a candidate; empty if they were erased."""
     if candidate.head_id is None:
         return []
     count = FIRST_READ_MESSAGES

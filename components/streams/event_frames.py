@@ -1,4 +1,4 @@
-"""Frames of the events of a conversation, each by itself: they depend on no frame before them."""
+"""Frames of single events of a conversation. They depend on no earlier frame."""
 
 from dataclasses import replace
 
@@ -25,11 +25,12 @@ from components.views import fork_attempts, message_view
 from components.views.markdown import is_cheap
 from words import say_error
 
-MAX_SHORT_CHARS = 2_000  # of a message that the event loop describes itself
+# The event loop itself describes a message up to this length.
+MAX_SHORT_CHARS = 2_000
 
 
 async def build_event_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
-    """Build the frame of an event that is not a piece of text; None for one that the page does not need."""
+    """Build the frame of an event without a piece of text; None if the page does not need the event."""
     match event:
         case RunStarted():
             return await build_start_frame(services, event)
@@ -45,7 +46,7 @@ async def build_event_frame(services: Services, thread_id: str, event: Event) ->
 
 
 def build_plain_frame(event: Event) -> Frame | None:
-    """Build the frame of an event without a message; None for an event that the page does not need."""
+    """Build the frame of an event without a message; None if the page does not need the event."""
     match event:
         case WorkEnded(run_id, state, error):
             return {"kind": "rest", "run": run_id, "state": state, "error": say_error(error)}
@@ -62,13 +63,14 @@ def build_plain_frame(event: Event) -> Frame | None:
 
 
 async def _describe_added(services: Services, thread_id: str, message: Message) -> message_view.MessageView | None:
-    if message.agent == MAIN and is_final_answer(message):  # it shows nothing of other messages
+    if message.agent == MAIN and is_final_answer(message):
+        # Its description needs no other messages.
         return await _describe_alone(services, message)
     return await services.read_snapshot(_find_message_view, services, thread_id, message.id)
 
 
 async def _describe_alone(services: Services, message: Message) -> message_view.MessageView:
-    """Describe a message without others. A short text is formatted here, as each frame of an answer formats its own."""
+    """Describe a message without others. A short text is formatted on the event loop, as in each frame of an answer."""
     data, extras = message.body["data"], _build_extras(services)
     content, is_plain = data.get("content"), not data.get("additional_kwargs")
     if is_plain and isinstance(content, str) and len(content) <= MAX_SHORT_CHARS and is_cheap(content):
@@ -80,30 +82,33 @@ async def _build_message_frame(services: Services, thread_id: str, event: Messag
     added = await _describe_added(services, thread_id, event.message)
     if added is None:
         return None
-    # Where the agent went back, the message is not at the end.
+    # After a step back of the agent, the message is not at the end.
     place = {"after": event.message.parent_id} if added["id"] == event.message.id else {}
     return {"kind": "message", "version": event.version, "message": added, **place}
 
 
 async def build_start_frame(services: Services, event: RunStarted) -> Frame:
-    """Build the frame that begins a run, with the user's message."""
+    """Build the frame for the beginning of a run, with the user's message."""
     message = event.message
     shown = await _describe_alone(services, message) if message else None
-    after = message.parent_id if message else None  # an edited message is not at the end
+    # An edited message is not at the end.
+    after = message.parent_id if message else None
     candidates = [{"number": each.number, "model": each.model, "state": each.state} for each in event.candidates]
     parts = {"candidates": candidates} if candidates else {}
     return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown, "after": after, **parts}
 
 
 def _build_extras(services: Services) -> message_view.MessageExtras:
-    """Return the extras of messages that need nothing else of their conversation."""
+    """Return the extras of messages independent of the rest of their conversation."""
     to_html = services.renderer.page()
     return message_view.MessageExtras(run_state=RunState.RUNNING, prices=services.prices, to_html=to_html)
 
 
 def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:
-    """Return the view that shows a message: its own; for a tool's result, that of the calling message; for another agent's
-    work, that of the main agent's newest message, whose cards show it.
+    """Return the view that shows a message.
+
+    It is the message's own view; for a tool's result, the view of the calling message; for another agent's work, the view of
+    the main agent's newest message, whose cards show the work.
     """
     path = load_last_turn(services.store, thread_id)
     is_subagent_message = any(message.id == message_id and message.agent != MAIN for message in path)

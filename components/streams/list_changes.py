@@ -1,4 +1,4 @@
-"""What happens in other conversations and changes the list: ends of runs, and people who are let in or out."""
+"""Events in other conversations that change the list: ends of runs, and changes of members."""
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager
@@ -14,19 +14,19 @@ from components.views.list_rows import describe_thread
 
 
 def are_ends_told(store: Store) -> bool:
-    """Return whether pages are told of the ends in other conversations. Where people are separated, each page asks."""
+    """Return whether pages are told of ends in other conversations. Where people are separated, each page asks."""
     return not store.database.separates_owners
 
 
 def follow_list_changes(services: Services, waiting: WaitingFrames, thread_id: str) -> AbstractContextManager[None]:
-    """Tell a page, which shows a conversation, about what changes its list until the block ends."""
+    """Tell a page with a conversation about changes of its list until the block ends."""
     page, build_frame = FollowingPage(thread_id, get_acting_owner()), partial(_build_list_frame, services)
     tells_ends = are_ends_told(services.store)
     return services.list_broadcast.follow(services.hub, waiting, page, build_frame, tells_ends=tells_ends)
 
 
 def read_run_states(services: Services) -> dict[str, list[str]]:
-    """Return the conversations with a run in progress, and those that wait for a person."""
+    """Return the conversations with a run in progress, and those waiting for a person."""
     return {
         "running": sorted(services.runs.list_running_threads()),
         "waiting": sorted(services.runs.list_waiting_threads()),
@@ -46,6 +46,6 @@ def _read_change(services: Services, thread_ids: Collection[str]) -> dict[str, A
 
 
 def describe_shared(store: Store) -> dict[str, list[str]]:
-    """Describe what others share with the person who acts: all ids, and those that they only read."""
+    """Return the ids of all conversations shared with the acting person, and the ids of the read-only conversations."""
     roles = store.list_shared_roles()
     return {"shared": [*roles], "read_only": [each for each, role in roles.items() if role is ThreadRole.READER]}

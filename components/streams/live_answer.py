@@ -13,7 +13,7 @@ NO_TEXT: Frame = {"stable": "", "tail": "", "reasoning": ""}
 
 
 class LiveAnswer:
-    """The formatted text of one answer in progress. `tail` may still change, and the text before it does not."""
+    """The formatted text of an answer in progress. Only `tail` may still change."""
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
@@ -21,7 +21,6 @@ class LiveAnswer:
 
     @property
     def cost_seconds(self) -> float:
-        """Return the seconds that the last formatting took."""
         return self._text.cost_seconds
 
     @property
@@ -30,7 +29,8 @@ class LiveAnswer:
 
     def clear_text(self) -> None:
         self._text = StreamingMarkdown(self._renderer.look)
-        self._agent = ""  # a subgraph that writes the text
+        # This subgraph writes the text.
+        self._agent = ""
         self._stable: list[str] = []
         self._reasoning: list[str] = []
         self._tail = ""
@@ -45,12 +45,13 @@ class LiveAnswer:
         await self.add_text(live.text[place:])
 
     async def add_event(self, event: TextBegun | TextDelta) -> str:
-        """Add text, or begin that of another message. Return the HTML of the blocks that are finished."""
+        """Add text, or begin another message's text. Return the HTML of the finished blocks."""
         return await (self.begin_text(event.agent) if isinstance(event, TextBegun) else self.add_text(event.text))
 
     async def begin_text(self, agent: str) -> str:
-        """Begin the text of another message. Return the HTML of the rest of the one before, and of the agent's name."""
-        finished = [(await self._text.take())[0] for _ in range(2)]  # the second look shows a text to its end
+        """Begin another message's text. Return the HTML of the previous text's rest, and of the agent's name."""
+        # The second look shows a text to its end.
+        finished = [(await self._text.take())[0] for _ in range(2)]
         _, tail = await self._text.take()
         name = f'<p class="live-agent"{write_direction(agent)}>{escape(agent)}</p>' if agent else "<hr>"
         name = "" if agent == self._agent else name
@@ -59,7 +60,7 @@ class LiveAnswer:
         return self._stable[-1]
 
     async def add_text(self, text: str) -> str:
-        """Add text, and return the HTML of the blocks that it finished."""
+        """Add text, and return the HTML of the blocks finished by it."""
         self._text.feed(text)
         stable, self._tail = await self._text.take()
         self._stable.append(stable)
@@ -69,11 +70,10 @@ class LiveAnswer:
         self._reasoning.append(text)
 
     def withdraw_text(self, reasoning: str) -> None:
-        """Start over: all text was reasoning."""
+        """Start over, because all text was reasoning."""
         self.clear_text()
         self._reasoning = [reasoning]
 
     def describe_text(self) -> Frame:
-        """Describe all of it."""
         self._stable, self._reasoning = ["".join(self._stable)], ["".join(self._reasoning)]
         return {"stable": self._stable[0], "tail": self._tail, "reasoning": self._reasoning[0]}

@@ -1,6 +1,6 @@
-"""Sockets over requests, where a network lets no WebSocket through: a page asks again and again for what was sent.
+"""Sockets over requests, for networks that block WebSockets: a page polls for the frames.
 
-To the route, one is a socket like any other. Every request passes the guard, so that an ended session gets nothing more.
+The route uses it like any other socket. Every request passes the guard, so an ended session gets nothing more.
 """
 
 import asyncio
@@ -12,15 +12,18 @@ from starlette.websockets import WebSocketDisconnect
 
 from components.people import name_for_owner
 
-HOLD_SECONDS = 0.5  # of a request that finds nothing: longer ones would hold connections, of which a browser has six
-MAX_SILENT_SECONDS = 75.0  # until a page that does not ask is gone: browsers let hidden ones act once a minute
-MAX_KEPT_FRAMES = 20  # of one page; pieces of text that wait for a place are joined
+# A request without news is held only so long: a browser has six connections, and held requests occupy them.
+HOLD_SECONDS = 0.5
+# A page that has not asked for this long is gone. Browsers let hidden pages act once a minute.
+MAX_SILENT_SECONDS = 75.0
+# This many frames are kept for one page. Pieces of text that wait for room are joined.
+MAX_KEPT_FRAMES = 20
 MAX_KEPT_CODES = 1_000
 CLOSE_GOING_AWAY = 1001
 
 
 class PolledSocket:
-    """A socket whose frames are kept until the page says that it has seen them, so a reply that is lost loses none."""
+    """A socket that keeps its frames until the page has seen them, so a lost reply loses no frame."""
 
     def __init__(self) -> None:
         self._frames: list[str] = []
@@ -37,7 +40,7 @@ class PolledSocket:
         self._has_news.set()
 
     async def receive_text(self) -> str:
-        """Return the next text of the page. Raises `WebSocketDisconnect` if the page no longer asks."""
+        """Return the page's next text. Raises `WebSocketDisconnect` if the page no longer asks."""
         text = ""
         while not text:
             try:
@@ -52,7 +55,7 @@ class PolledSocket:
         self._has_news.set()
 
     async def answer(self, seen: int, text: str) -> dict[str, Any]:
-        """Take a text of the page, which may be empty, and return the frames after those that it has seen."""
+        """Take a text of the page, which may be empty. Return the frames that the page has not seen."""
         self._texts.put_nowait(text)
         count = min(max(seen - self._seen, 0), len(self._frames))
         del self._frames[:count]
@@ -67,17 +70,18 @@ class PolledSocket:
 
 
 class PolledSockets:
-    """The sockets over requests of this process, by the ids that pages give them."""
+    """The sockets over requests of this process, by ids from their pages."""
 
     def __init__(self) -> None:
         self._sockets: dict[str, PolledSocket] = {}
-        self._codes: dict[str, int] = {}  # of sockets that have ended since their last request
+        # The close codes are of sockets that have ended since their last request.
+        self._codes: dict[str, int] = {}
         self._serving: set[asyncio.Task[None]] = set()
 
     async def answer(
         self, poll: str, seen: int | None, text: str, serve: Callable[[PolledSocket], Awaitable[None]]
     ) -> dict[str, Any]:
-        """Answer a request of a page. Its first one, which has seen nothing, opens the socket."""
+        """Answer a page's request. Its first request, which has seen nothing, opens the socket."""
         key = name_for_owner(poll)
         socket = self._sockets.get(key)
         if socket is None and seen is None:
@@ -85,7 +89,8 @@ class PolledSockets:
             task = asyncio.create_task(self._serve(key, socket, serve))
             self._serving.add(task)
             task.add_done_callback(self._serving.discard)
-        if socket is None:  # it has ended, or is another process's: the page opens a new one
+        if socket is None:
+            # The socket has ended or belongs to another process: the page opens a new one.
             return {"frames": [], "code": self._codes.pop(key, CLOSE_GOING_AWAY)}
         return await socket.answer(seen or 0, text)
 

@@ -1,4 +1,4 @@
-"""The frames of a conversation: the events of its run, with messages as the page shows them and its text formatted."""
+"""The frames of a conversation: the events of its run, with described messages and formatted text."""
 
 import asyncio
 import logging
@@ -35,15 +35,18 @@ from components.streams.list_changes import follow_list_changes
 from components.streams.live_answer import NO_TEXT, LiveAnswer
 from words import get_language
 
-FRAME_SECONDS_OF_LOOK_SECONDS = 10  # an expensive text is formatted less often
+# An expensive text is formatted less often.
+FRAME_SECONDS_OF_LOOK_SECONDS = 10
 MAX_PAUSE_SECONDS = 2.0
 _log = logging.getLogger(__name__)
-MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
+# An expected conversation must begin within this time.
+MAX_EXPECTED_SECONDS = 10.0
 
-CandidateTexts = tuple[CandidateProgress, ...]  # consecutive ones with text
-DescribeTurn = Callable[
-    [Services, str, str | None], Frame | None
-]  # (…, thread's id, run's id): the changes of the panels after a turn; without a run's id, after a title
+# The texts are consecutive.
+CandidateTexts = tuple[CandidateProgress, ...]
+# Describe how a turn of the run changes the panels; without a run id, how a new title does. Takes the thread's and the
+# run's id.
+DescribeTurn = Callable[[Services, str, str | None], Frame | None]
 
 
 def choose_pause_seconds(runs: int, look_seconds: float) -> float:
@@ -58,19 +61,25 @@ def describe_nothing(_: Services, __: str, ___: str | None) -> None:
 async def stream_frames(
     services: Services, thread_id: str, *, is_expected: bool = False, describe_turn: DescribeTurn = describe_nothing
 ) -> AsyncGenerator[Frame]:
-    """Yield the frames of one page. Raises `ThreadNotFoundError`, or `TimeoutError` if an expected one does not begin."""
+    """Yield the frames of a page.
+
+    Raises `ThreadNotFoundError`, or `TimeoutError` if an expected conversation does not begin.
+    """
     if is_expected and await services.belongs_to_another(thread_id):
-        thread_id = ""  # it is followed as one that never begins
+        # It is followed as a conversation that never begins.
+        thread_id = ""
     create_source = partial(ThreadFrames, services, thread_id, describe_turn)
     key = name_for_owner(f"{thread_id} {get_language()}")
     async with services.broadcasts.follow(key, create_source) as waiting:
         hello = await waiting.take()
-        if is_expected and hello["run"] is not None:  # the page knows no message yet
+        if is_expected and hello["run"] is not None:
+            # The page knows no message yet.
             candidates = {"candidates": hello["run"]["candidates"]} if "candidates" in hello["run"] else {}
             yield await _repeat_start(services, thread_id, hello["run"]["id"]) | candidates
         read_progress = _read_expected_progress if is_expected else Services.read_progress
         progress = await read_progress(services, thread_id)
-        if hello["run"] is None and progress.run_id is not None:  # its start is on its way, and comes after this
+        if hello["run"] is None and progress.run_id is not None:
+            # The event of the run's start is on its way, and comes after this frame.
             hello = {**hello, "run": {"id": progress.run_id, **NO_TEXT}}
         shown_run = _ShownRun(hello)
         wait_seconds = None if progress.version else MAX_EXPECTED_SECONDS
@@ -79,7 +88,8 @@ async def stream_frames(
             while True:
                 async with asyncio.timeout(wait_seconds):
                     frame = await waiting.take()
-                may_be_closed = wait_seconds is not None or frame["kind"] in ("members", "start")  # an event may be lost
+                # An event of members may be lost. So each start, and the first frame of an expected run, is checked, too.
+                may_be_closed = wait_seconds is not None or frame["kind"] in ("members", "start")
                 if may_be_closed and await services.belongs_to_another(thread_id):
                     raise ThreadNotFoundError(thread_id)
                 wait_seconds = None
@@ -88,13 +98,13 @@ async def stream_frames(
 
 
 class _ShownRun:
-    """The run that a page shows. If it was read from the database, the end of the run before it may arrive later."""
+    """The run on a page. If it was read from the database, the end of the previous run may arrive later."""
 
     def __init__(self, hello: Frame) -> None:
         self._id: str | None = hello["run"] and hello["run"]["id"]
 
     def takes(self, frame: Frame) -> bool:
-        """Take in a frame; return False for the end of another run."""
+        """Take in a frame. Return False for the end of another run."""
         match frame["kind"]:
             case "start":
                 self._id = frame["run"]
@@ -106,14 +116,17 @@ class _ShownRun:
 
 
 class ThreadFrames:
-    """A conversation that pages follow, and the formatted text of its answer in progress."""
+    """A conversation followed by pages, and the formatted text of its answer in progress."""
 
     def __init__(self, services: Services, thread_id: str, describe_turn: DescribeTurn = describe_nothing) -> None:
         self._services, self._thread_id, self._describe_turn = services, thread_id, describe_turn
         self._run_id: str | None = None
-        self._progress: Frame | None = None  # of a user graph
-        self._before: int | None = None  # runs before the one that waits for a process
-        self._rest: Frame | None = None  # the work of the run has ended, and its end is not on disk yet
+        # A user graph reports this progress.
+        self._progress: Frame | None = None
+        # This many runs come before the one that waits for a process.
+        self._before: int | None = None
+        # The work of the run has ended, and its end is not on disk yet.
+        self._rest: Frame | None = None
         self._answer = LiveAnswer(services.renderer)
         self._candidates = CandidateFrames(services, thread_id)
 
@@ -142,7 +155,7 @@ class ThreadFrames:
                     if (frame := await self._build_frame(event)) is not None:
                         yield frame
                 if any(map(_is_text, events)):
-                    # Only text comes in a flood, and its first piece need not wait.
+                    # Only text arrives in large numbers of events. Its first piece need not wait.
                     cost_seconds = max(self._answer.cost_seconds, self._candidates.cost_seconds)
                     await asyncio.sleep(choose_pause_seconds(self._services.hub.served_run_count, cost_seconds))
 
@@ -171,7 +184,7 @@ class ThreadFrames:
         if frame is not None and isinstance(event, RunFinished | HeadMoved):
             run_id = event.run_id if isinstance(event, RunFinished) else None
             frame["turn"] = None if self._candidates else await self._load_turn(run_id)
-        # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
+        # There is no await between here and the pages: a page that opens gets this frame, or the state after it.
         match event:
             case RunStarted(run_id):
                 self._run_id = run_id
@@ -193,7 +206,7 @@ class ThreadFrames:
         return frame
 
     async def _load_turn(self, run_id: str | None) -> Frame | None:
-        """Load the changes of the panels; None where the page has to read every panel, for example after an outage."""
+        """Load the changes of the panels; None if the page has to read every panel, for example after an outage."""
         try:
             return await self._services.read_snapshot(self._describe_turn, self._services, self._thread_id, run_id)
         except StateError:
@@ -203,7 +216,7 @@ class ThreadFrames:
             return None
 
     async def _start_over(self, reasoning: str) -> Frame:
-        """Build the frame after which the page has all of the reasoning, and no text."""
+        """Build a frame for the page with all of the reasoning, and no text."""
         version = await self._services.read_version(self._thread_id)
         self._answer.withdraw_text(reasoning)
         return {**self.build_first(), "version": version}
@@ -214,13 +227,13 @@ def _is_text(event: Event) -> bool:
 
 
 async def _repeat_start(services: Services, thread_id: str, run_id: str) -> Frame:
-    """Build the frame that began a run, with the user's message."""
+    """Build the frame of a run's beginning, with the user's message."""
     question, *_ = await services.read_snapshot(load_last_turn, services.store, thread_id)
     return await build_start_frame(services, RunStarted(run_id, await services.read_version(thread_id), question))
 
 
 async def _read_expected_progress(services: Services, thread_id: str) -> ThreadProgress:
-    """Return how far a conversation is; version 0 for one that has not begun."""
+    """Return how far a conversation is. The version is 0 if it has not begun."""
     try:
         return await services.read_progress(thread_id)
     except ThreadNotFoundError:
@@ -228,7 +241,7 @@ async def _read_expected_progress(services: Services, thread_id: str) -> ThreadP
 
 
 def _join_deltas(events: list[Event]) -> list[Event | CandidateTexts]:
-    """Return the events in order, with consecutive texts of one kind joined, and those of candidates together."""
+    """Join consecutive texts of the same kind, and consecutive texts of candidates, in order."""
     batches: list[Event | CandidateTexts] = []
     for (kind, has_text), group in groupby(events, lambda event: (type(event), _is_text(event))):
         if not has_text:

@@ -1,5 +1,6 @@
-"""A turn that only added messages, and may have got a title. The page applies its changes; after any other change it reads
-every panel.
+"""A turn that only added messages, and perhaps a title. The page applies its changes.
+
+After any other change, the page reads every panel.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,17 +13,20 @@ from checkpoints import Message, Operation, OperationKind, Run, Store, Thread
 from components.properties import Properties
 from components.services import Services
 
-USUAL_OPERATIONS = 10  # of a turn: all of most turns
+# Most turns have no more operations than this.
+USUAL_OPERATIONS = 10
 MAX_TURN_OPERATIONS = 200
 
 
 class DataChange(TypedDict, total=False):
-    """A change of a panel's data."""
-
-    fields: Mapping[str, Any]  # with their new values
-    items: Mapping[str, Sequence[Mapping[str, Any]]]  # of lists: changed where their id is there, else added last
-    first: Mapping[str, Mapping[str, Any]]  # an item that is now the first of its list
-    every: Mapping[str, Mapping[str, Any]]  # fields of all items of a list
+    # Fields get these new values.
+    fields: Mapping[str, Any]
+    # Items of lists. An item whose id is known is changed, and any other item is added at the end.
+    items: Mapping[str, Sequence[Mapping[str, Any]]]
+    # These items are now the first of their lists.
+    first: Mapping[str, Mapping[str, Any]]
+    # All items of a list get these fields.
+    every: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +39,22 @@ class TurnChanges:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn that is at work, has ended, or waits for a person."""
+    """A turn at work, ended, or waiting for a person."""
 
     thread: Thread
-    base_version: int  # of the conversation before the turn
-    messages: Sequence[Message]  # of the path, from the user's last message on
-    operations: Sequence[Operation]  # the run's, abridged, the newest first
+    # The conversation had this version before the turn.
+    base_version: int
+    # The path has these messages from the user's last message on.
+    messages: Sequence[Message]
+    # The run's operations are abridged, newest first.
+    operations: Sequence[Operation]
     run: Run | None
 
 
 def read_turn(services: Services, thread_id: str, run_id: str | None) -> Turn | None:
     """Read the turn of the newest run; None if it did more than add messages, or several models answer.
 
-    Without a run's id, something else changed the conversation: None as well unless that was its title.
+    Without a run id, something else changed the conversation. Then only a new title gives a turn.
     """
     store, run = services.store, services.runs.get_latest_run(thread_id)
     if run is not None and run.candidates:
@@ -67,13 +74,14 @@ def read_turn(services: Services, thread_id: str, run_id: str | None) -> Turn | 
 
 
 def is_model_title(operation: Operation) -> bool:
-    """Return whether a model's title came with this change, which follows the run and is not of it."""
+    """Return whether this change is a model's title. It follows the run without being part of it."""
     return operation.kind is OperationKind.RENAME and operation.actor == "system"
 
 
 def _list_operations(store: Store, thread_id: str, run_id: str | None) -> list[Operation]:
-    """Return the changes of a run, up to the limit, with a title that came after them. They are the newest of their
-    conversation. Most turns make few.
+    """Return the changes of a run, up to the limit, with a later title. They are the conversation's newest.
+
+    Most turns make few changes, so a small number is read first.
     """
     operations: list[Operation] = []
     for count in (USUAL_OPERATIONS, MAX_TURN_OPERATIONS):
@@ -86,7 +94,8 @@ def _list_operations(store: Store, thread_id: str, run_id: str | None) -> list[O
 
 
 def _closes_earlier_turn(store: Store, messages: Sequence[Message], run_id: str | None) -> bool:
-    """Return whether the run wrote before its question: results for the calls that waited in the turn before."""
+    """Return whether the run wrote results for calls of the previous turn before its own question."""
     question = messages[0]
-    before, *_ = store.list_messages(question.thread_id, last=len(messages) + 1)  # read already, if the turn is short
+    # A short turn was read to its beginning already.
+    before, *_ = store.list_messages(question.thread_id, last=len(messages) + 1)
     return before.id != question.id and before.run_id == run_id
