@@ -1,4 +1,4 @@
-"""The export as one HTML file that stands alone: to be read, with no script, and with nothing that loads."""
+"""The export as a self-contained HTML file for reading, without scripts and without anything to load."""
 
 import base64
 import hashlib
@@ -29,18 +29,23 @@ from components.views.subagent_work import WorkView
 from components.workers.rendering import Renderer
 from words import N_, _, get_language, ngettext
 
-MAX_HTML_CHARS = 50_000_000  # of a file; a larger one is refused
-MAX_IMAGES_CHARS = 20_000_000  # of the images of a file, beside its texts; those beyond them are named
-MAX_FORMATTING_SECONDS = 120.0  # of a processor for all texts of a file; those beyond them are not formatted
-_PORTION_MESSAGES = 100  # that are described at once, and as many more as their last turn has
-_MAX_OPEN_ROWS = 30  # of a graph that is not folded at first
+# A larger file is refused.
+MAX_HTML_CHARS = 50_000_000
+# The limit counts a file's images, beside its texts. Further images are only named.
+MAX_IMAGES_CHARS = 20_000_000
+# All texts of a file may take this much processor time. Further texts are not formatted.
+MAX_FORMATTING_SECONDS = 120.0
+# This many messages are described at once, up to the end of their last turn.
+_PORTION_MESSAGES = 100
+# A graph with more rows is folded at first.
+_MAX_OPEN_ROWS = 30
 _ASSETS = Path(__file__).parents[2] / "assets"
 _STYLES = ("modules/lib/tokens.css", *(f"modules/message/{name}.css" for name in ("prose", "table", "formula", "footnotes")))
 _DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
 
 
 class EmbeddedImages:
-    """The images of one document. `chars` are those of the images in it so far."""
+    """The images of a document. `chars` counts their length so far."""
 
     def __init__(self, store: Store, max_chars: int) -> None:
         self._store = store
@@ -48,7 +53,6 @@ class EmbeddedImages:
         self.chars = 0
 
     def write_files(self, content: Any) -> str:
-        """Write the files of a message's content."""
         return "".join(self._write_file(part) for part in files.find_file_parts(content))
 
     def _write_file(self, part: FilePart) -> str:
@@ -74,7 +78,7 @@ class EmbeddedImages:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The line under the title, and the words for the people who asked."""
+    """The line under the title, and the names of the people who asked."""
 
     line: str
     names: DocumentNames
@@ -98,8 +102,9 @@ def write_html(
     *,
     max_seconds: float = MAX_FORMATTING_SECONDS,
 ) -> str:
-    """Write a conversation as a file that stands alone. Raises `ExportTooLargeError`."""
-    renderer = Renderer()  # the page's own must not wait for these texts
+    """Write a conversation as a self-contained file. Raises `ExportTooLargeError`."""
+    # The page's own renderer must not wait for these texts.
+    renderer = Renderer()
     images = EmbeddedImages(store, MAX_IMAGES_CHARS)
     try:
         budget = UncutBudget(renderer.document(max_seconds))
@@ -126,7 +131,7 @@ def write_notice(title: str, text: str) -> str:
 
 @cache
 def build_style() -> str:
-    """Join the page's own styles of texts. The reader's system chooses between light and dark."""
+    """Join the page's styles for texts. The reader's system chooses between light and dark."""
     style = "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in (*_STYLES, "export.css"))
     return _DARK.sub(r"@media (prefers-color-scheme: dark) { :root \1 }", style)
 
@@ -165,13 +170,13 @@ def _write_head(title: str) -> str:
 
 
 def _find_anchors(conversation: ReadableConversation) -> dict[int, str]:
-    """Return the anchors of the checkpoints that stand in the transcript, by their index."""
+    """Return the anchors of the checkpoints shown in the transcript, by their index."""
     path = {(message.segment, message.depth) for message in conversation.messages}
     return {n: f"checkpoint-{n}" for n, each in enumerate(conversation.checkpoints) if each.node.place in path}
 
 
 def _find_message_anchors(conversation: ReadableConversation) -> dict[tuple[int, int], str]:
-    """Return the anchors of the notes of moves in the transcript, by segment and depth. Those of sub-agents have none."""
+    """Return the anchors of the notes of moves in the transcript, by segment and depth. Sub-agents' moves have none."""
     moved = {move.node.place for move in conversation.moves}
     shown = [each for each in conversation.messages if each.agent == MAIN and (each.segment, each.depth) in moved]
     return {(each.segment, each.depth): _name_anchor(each.depth) for each in shown}
@@ -186,7 +191,7 @@ def _get_depth(mark: tuple[ReadableCheckpoint, str]) -> int:
 
 
 def _split_turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
-    """Split a path at questions of the user, so that no call is apart from its results and the work for it."""
+    """Split a path before questions of the user, so calls stay with their results and the work for them."""
     start = 0
     for place, message in enumerate(messages):
         if place - start >= _PORTION_MESSAGES and message.agent == MAIN and message.type == "human":
@@ -198,7 +203,7 @@ def _split_turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
 def _write_portion(
     messages: Sequence[Message], extras: MessageExtras, images: EmbeddedImages, marks: list[tuple[ReadableCheckpoint, str]]
 ) -> Iterator[str]:
-    """Write messages, and after each the checkpoints on it or on the results in its cards. Takes these marks."""
+    """Write messages, each with the checkpoints on it or on the results in its cards. Removes these from `marks`."""
     depths = {message.id: message.depth for message in messages}
     contents = {message.id: message.body["data"].get("content") for message in messages}
     views = describe_messages(messages, extras)
@@ -212,7 +217,7 @@ def _write_portion(
 
 
 def _describe_work(messages: Sequence[Message], extras: MessageExtras, work: WorkView) -> list[MessageView]:
-    """Describe a sub-agent's messages for one call: those from its question up to its next one."""
+    """Describe a sub-agent's messages for a call, from its question up to its next question."""
     first = next(place for place, message in enumerate(messages) if message.id == work["question"])
     others = (place for place in range(first + 1, len(messages)) if _is_question(messages[place], work["agent"]))
     return describe_messages(messages[first : next(others, len(messages))], extras, agent=work["agent"])

@@ -1,4 +1,4 @@
-"""The long requests of pages, under the id that the page gave each: their progress, and whether the user cancelled them.
+"""The long requests of pages, by an id from the page: their progress, and whether the user cancelled them.
 
 A page names such a request in a header, reads its progress while it waits, and may cancel it (see routes.request_progress).
 """
@@ -42,7 +42,7 @@ class LongRequest:
 
 
 class LongRequests:
-    """The requests that are running now at this process."""
+    """The requests now running in this process."""
 
     def __init__(self) -> None:
         self._running: dict[str, LongRequest] = {}
@@ -59,7 +59,7 @@ class LongRequests:
                 del self._running[identifier]
 
     async def find_progress(self, identifier: str) -> Progress | None:
-        """Return the last progress; None before the first report, and for a request that has ended."""
+        """Return the last progress; None before the first report and after the request has ended."""
         request = self._find_running(identifier)
         return request.progress if request else None
 
@@ -73,7 +73,7 @@ class LongRequests:
 
 
 def get_progress_callback() -> Report:
-    """Return the function that reports the progress of the current request, before the work moves to another thread."""
+    """Return the progress callback of the current request. Call it before the work moves to another thread."""
     return _report.get()
 
 

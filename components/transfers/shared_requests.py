@@ -1,4 +1,4 @@
-"""Long requests where several processes serve the page: it asks one how far a request is that another works on."""
+"""Long requests with several processes: a page may ask any process about a request at another process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,11 +10,12 @@ from checkpoints.people.followed_requests import FollowedRequests
 from checkpoints.values.progress import Progress
 from components.transfers.long_requests import LongRequest, LongRequests
 
-NOTE_SECONDS = 0.5  # from the beginning of a request to its first note for the others, and from each to the next
+# A request is noted for the other processes after this time, and again after each such time.
+NOTE_SECONDS = 0.5
 
 
 class SharedLongRequests(LongRequests):
-    """The requests that are running now at any process."""
+    """The requests now running in any process."""
 
     def __init__(self, followed: FollowedRequests, run_blocking: Callable[..., Awaitable[Any]]) -> None:
         super().__init__()
@@ -44,7 +45,7 @@ class SharedLongRequests(LongRequests):
             await self._run(self._followed.cancel, identifier)
 
     async def _note_repeatedly(self, identifier: str, request: LongRequest) -> None:
-        """Note the progress of a request for the other processes, until it ends, and learn whether one has cancelled it."""
+        """Note a request's progress for the other processes until it ends, and learn whether one of them cancelled it."""
         await asyncio.sleep(NOTE_SECONDS)
         try:
             while True:

@@ -1,4 +1,4 @@
-"""Uploads where several processes serve the page: a file comes to one, and the action that names it to another."""
+"""Uploads with several processes: a file and the action with it may come to different processes."""
 
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable
@@ -10,13 +10,14 @@ from components.transfers.uploads import MAX_KEPT_SECONDS, Upload, Uploads, crea
 
 
 class SharedUploads(Uploads):
-    """The uploads that no action has used yet, in the database. Only arriving uploads are in memory."""
+    """Unused uploads, in the database. Only arriving uploads are in memory."""
 
     def __init__(self, kept: KeptUploads, run_blocking: Callable[..., Awaitable[Any]]) -> None:
         super().__init__()
         self._stored = kept
         self._run = run_blocking
-        self._parsed: tuple[str, list[Document]] | None = None  # the newest documents, by the id of their upload
+        # The newest documents are kept by the id of their upload.
+        self._parsed: tuple[str, list[Document]] | None = None
 
     async def receive(self, pieces: AsyncIterable[bytes]) -> str:
         data, identifier = await self._collect(pieces), create_upload_id()
@@ -34,7 +35,7 @@ class SharedUploads(Uploads):
         return Upload(bytearray(data), documents if parsed_id == identifier else None)
 
     def keep_documents(self, identifier: str, documents: list[Document]) -> None:
-        """Keep the documents at this process: another one reads them again."""
+        """Keep the documents in this process. Another process parses them again."""
         self._parsed = (identifier, documents)
         asyncio.get_running_loop().call_later(MAX_KEPT_SECONDS, self._forget_documents, identifier)
 

@@ -1,4 +1,4 @@
-"""Uploads: files that the page sends before the action that uses them, kept for a while under an id that nobody can guess.
+"""Uploads: files that the page sends before the action that uses them, kept for a while under an unguessable id.
 
 A file inside a callback's JSON would be parsed on the event loop. All methods run on the event loop.
 """
@@ -15,10 +15,13 @@ from checkpoints.values.sentence import sentence
 from checkpoints.values.upload_room import KeptFile, choose_surplus
 
 UPLOADS_PREFIX = "/api/uploads/"
-MAX_UPLOAD_BYTES = {"import": MAX_ARCHIVE_FILE_BYTES, "file": MAX_BINARY_FILE_BYTES}  # of one upload, by its purpose
-MAX_KEPT_BYTES = 64_000_000  # of all uploads, also of those that are arriving
+# The limits apply to one upload, by its purpose.
+MAX_UPLOAD_BYTES = {"import": MAX_ARCHIVE_FILE_BYTES, "file": MAX_BINARY_FILE_BYTES}
+# The limit counts all uploads, arriving uploads included.
+MAX_KEPT_BYTES = 64_000_000
 MAX_KEPT_UPLOADS = 100
-MAX_KEPT_SECONDS = 600.0  # the time until somebody confirms the dialog of an import
+# The user has this time to confirm the dialog of an import.
+MAX_KEPT_SECONDS = 600.0
 
 
 class UploadGoneError(StateError):
@@ -26,7 +29,7 @@ class UploadGoneError(StateError):
 
 
 class TooManyUploadsError(StateError):
-    """Other uploads that are arriving at the same time leave no room."""
+    """Other uploads arriving at the same time leave no room."""
 
     def __init__(self) -> None:
         super().__init__(sentence("Too many files are being uploaded at once. Try again."))
@@ -34,28 +37,31 @@ class TooManyUploadsError(StateError):
 
 @dataclass(eq=False)
 class Upload:
-    """A file that has arrived. An import keeps the documents that its preview has read."""
+    """An uploaded file. An import keeps the documents parsed by its preview."""
 
-    data: bytearray  # to be copied on another thread
+    # A thread that parses the data copies it first.
+    data: bytearray
     documents: list[Document] | None = None
 
 
 @dataclass(frozen=True)
 class _Kept:
     upload: Upload
-    owner: str | None  # who has sent it
+    owner: str | None
     expiry: asyncio.TimerHandle
 
 
 class Uploads:
-    """The uploads that no action has used yet, in memory. Old ones give way to new ones (see upload_room)."""
+    """Unused uploads, in memory. Old uploads make room for new uploads (see upload_room)."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, _Kept] = {}  # the oldest first
-        self._bytes = 0  # also of those that are arriving
+        # The oldest upload comes first.
+        self._kept: dict[str, _Kept] = {}
+        # Arriving uploads count as well.
+        self._bytes = 0
 
     async def receive(self, pieces: AsyncIterable[bytes]) -> str:
-        """Keep a file, and return its id. Raises `TooManyUploadsError`, `ReadOnlyError`, and the errors of the pieces."""
+        """Keep a file, and return its id. Raises `TooManyUploadsError`, `ReadOnlyError`, and the errors of `pieces`."""
         data = await self._collect(pieces)
         self._make_room(len(data), 0)
         identifier = create_upload_id()
@@ -64,24 +70,25 @@ class Uploads:
         return identifier
 
     async def find(self, identifier: str) -> Upload | None:
-        """Return an upload; None if it is not kept, or is another owner's."""
+        """Return an upload; None if it is not kept, or belongs to another owner."""
         found = self._kept.get(identifier)
         return found.upload if found and found.owner == get_acting_owner() else None
 
     def keep_documents(self, identifier: str, documents: list[Document]) -> None:
-        """Keep the documents of an upload, and drop those of all others: they are larger than their file."""
+        """Keep the documents of an upload, and drop those of all others: documents are larger than their file."""
         for name, each in self._kept.items():
             each.upload.documents = documents if name == identifier else None
 
     async def forget(self, identifier: str) -> None:
-        """Drop an upload of the owner who acts, if it is still kept."""
+        """Drop an upload of the acting owner, if it is still kept."""
         if await self.find(identifier):
             self._drop(identifier)
 
     async def _collect(self, pieces: AsyncIterable[bytes]) -> bytearray:
-        """Return a whole file, whose bytes are reserved until `_release`."""
+        """Collect a whole file. Its bytes stay reserved until `_release`."""
         require_writer()
-        data = bytearray()  # a list of pieces could cost a client's single bytes forty times their size
+        # A list of pieces could cost forty times the size of a client's single bytes.
+        data = bytearray()
         try:
             async for piece in pieces:
                 self._make_room(len(data), len(piece))
@@ -103,11 +110,12 @@ class Uploads:
             self._release(kept.upload.data)
 
     def _make_room(self, arrived: int, size: int) -> None:
-        """Drop the uploads that give way to a piece of a new one, of which so many bytes have arrived."""
+        """Drop uploads to make room for a piece of a new upload, of which `arrived` bytes are here."""
         if self._bytes + size <= MAX_KEPT_BYTES and len(self._kept) < MAX_KEPT_UPLOADS:
             return
         kept = [KeptFile(name, each.owner, len(each.upload.data)) for name, each in self._kept.items()]
-        arriving = self._bytes - sum(each.size for each in kept) - arrived  # of other uploads
+        # Other arriving uploads have this many bytes.
+        arriving = self._bytes - sum(each.size for each in kept) - arrived
         new = KeptFile("", get_acting_owner(), arrived + size)
         for each in choose_surplus(kept, new, max_bytes=MAX_KEPT_BYTES - arriving, max_count=MAX_KEPT_UPLOADS):
             self._drop(each)
