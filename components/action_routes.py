@@ -1,6 +1,7 @@
-"""The page's own requests: an action of a list, and the reading of all panels. Their replies set properties of components.
+"""The page's own requests: the actions of a list, and the reading of all panels. Their replies set properties of components.
 
-They are not callbacks of Dash, whose renderer takes tens of milliseconds before it sends one, and as long again to apply it.
+They are not Dash callbacks: Dash's renderer takes tens of milliseconds before it sends a callback, and as long again to
+apply its reply.
 """
 
 import logging
@@ -42,14 +43,16 @@ class _Body(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A request of a page, and the state of that page."""
+    """A request of a page, and the page's state."""
 
     action: Any
-    thread_id: str | None  # that the page's address names
+    # The thread that the page's address names.
+    thread_id: str | None
     last_update: page_state.PageUpdate
     window: MessageWindow | None
-    list_seen: datetime | None  # see PageLocation
-    list_only: bool  # likewise
+    # `PageLocation` describes both fields.
+    list_seen: datetime | None
+    list_only: bool
 
     @classmethod
     async def read(cls, request: Request) -> Self:
@@ -68,7 +71,7 @@ class PageRequest:
 
 
 def _parse_time(text: str | None) -> datetime | None:
-    """Return the moment that a reply of ours named. Raises `MalformedRequestError`."""
+    """Parse a time from one of our replies. Raises `MalformedRequestError`."""
     if text is None:
         return None
     try:
@@ -81,7 +84,7 @@ def _parse_time(text: str | None) -> datetime | None:
 def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionList], read_panels: ReadPanels) -> None:
     @server.post("/api/actions/{list_id}")
     async def handle_action(list_id: str, request: Request) -> Response:
-        """Run one action of a list; the reply has its update of the page last, and the panels after it under `panels`."""
+        """Run an action of a list. In the reply, its page update comes last, followed by the panels under `panels`."""
         page = await PageRequest.read(request)
         actions = lists.get(list_id)
         if actions is None:
@@ -92,7 +95,8 @@ def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionLi
             answer = await run_action(services, actions, action)
             update, shown = answer.update, {}
             if update is not None and "go" not in update and answer.window is None:
-                with suppress(Exception):  # of any kind: the action is done, and the page reads them itself
+                # The action is done, so no error may fail its reply: the page then reads the panels itself.
+                with suppress(Exception):
                     shown = {"panels": await read_page(replace(page, last_update=update))}
             return {**_list_properties(actions, answer), **shown}
 
@@ -100,7 +104,7 @@ def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionLi
 
     @server.post("/api/panels")
     async def show_panels(request: Request) -> Response:
-        """Read every panel, or the list of conversations alone, from one snapshot."""
+        """Read every panel, or only the list of conversations, from the same snapshot."""
         page = await PageRequest.read(request)
         return await _answer(services, lambda: read_page(page))
 
@@ -112,11 +116,14 @@ def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionLi
 def report_error(error: Exception) -> None:
     """Log an unexpected error of a request or a callback, and show the user a sentence. Dash alone would show nothing."""
     is_outage = isinstance(error, StoreUnavailableError) and not isinstance(error, StoreBusyError)
-    if is_outage:  # the log has it (see Database), and the page shows a banner
+    if is_outage:
+        # The log has the outage already (see `Database`), and the page shows a banner.
         return
     if isinstance(error, MalformedRequestError):
-        raise error  # its route answers it
-    if isinstance(error, StateError):  # an expected refusal, in a sentence
+        # The route answers a malformed request.
+        raise error
+    if isinstance(error, StateError):
+        # A `StateError` is an expected refusal with a sentence for the user.
         toast.show_toast(str(error))
         return
     reference = secrets.token_hex(4)
@@ -125,7 +132,7 @@ def report_error(error: Exception) -> None:
 
 
 async def _answer(services: Services, work: Callable[[], Awaitable[Properties]]) -> Response:
-    """Answer with the properties that the work returns after those that it has set."""
+    """Run the work. Answer with the properties set by it, then those returned by it."""
     with collect_properties() as properties:
         try:
             for identifier, values in (await work()).items():
@@ -140,7 +147,7 @@ async def _answer(services: Services, work: Callable[[], Awaitable[Properties]])
 
 
 def _write_reply(properties: Properties) -> bytes:
-    """Serialize a reply. One that JSON cannot carry becomes a sentence, as any other error does."""
+    """Serialize a reply. If JSON cannot represent it, reply with a sentence about the error instead."""
     try:
         return to_json(properties)
     except (TypeError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""The dispatcher of a list's actions: one request for one action, whichever panel handles it.
+"""The dispatcher of a list's actions: a request for each action, whichever panel handles it.
 
-A list (transcript, history, threads, composer, log), or a confirmation, sends an action: `{type, request_id, version?, …}`.
-Each panel names the handlers of its actions; `page` joins them, and `action_routes` runs them.
+A list (transcript, history, threads, composer, log) or a confirmation sends an action: `{type, request_id, version?, …}`.
+Each panel names the handlers of its actions. `page` joins them, and `action_routes` runs them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,19 +20,18 @@ from components.services import Services, read_caller
 from components.shapes import Count, MalformedRequestError, RequestId, check_selection, check_shape
 from words import say
 
-_NULL_FIELDS = ("version", "good", "choice", "files")  # in which null has a meaning, or means nothing
+# In these fields null has a meaning of its own, or means nothing.
+_NULL_FIELDS = ("version", "good", "choice", "files")
 
 
 class NamedUpload(TypedDict):
-    """A file that an action brings, by the id of its upload."""
+    """A file of an action, named by the id of its upload."""
 
     id: str
     name: str
 
 
 class _Fields(TypedDict, total=False):
-    """The fields of all actions."""
-
     type: str | None
     request_id: RequestId | None
     version: Count | None
@@ -51,34 +50,41 @@ class _Fields(TypedDict, total=False):
     message_id: str | None
     pinned: bool | None
     always: bool | None
-    keep: str | None  # what a restore removes, in a branch: of a checkbox, there if it is checked
-    length: str | None  # of a fork: with its message, or before it
-    destination: str | None  # of a fork: a branch, or a thread
+    # `keep` comes from a checkbox, only if it is checked: a restore keeps the removed messages in a branch.
+    keep: str | None
+    # A fork includes its message or ends before it, and makes a branch or a thread.
+    length: str | None
+    destination: str | None
     good: bool | None
     count: Count | None
     run: str | None
-    number: Count | None  # of a candidate
-    models: Annotated[list[str], Field(max_length=MAX_MODELS)] | None  # that answer at once
+    # The number identifies a candidate.
+    number: Count | None
+    # Several models answer at once.
+    models: Annotated[list[str], Field(max_length=MAX_MODELS)] | None
     choice: dict[str, Any] | None
-    inputs: dict[str, Any] | None  # of a user graph, beside a message
+    # A user graph takes these inputs beside the message.
+    inputs: dict[str, Any] | None
     seen: dict[str, Any] | None
     files: list[NamedUpload] | None
     threads: list[str] | None
-    others: Annotated[list[page_state.ChangedThread], Field(max_length=MAX_SELECTED_THREADS)] | None  # see UndoTarget
+    # The same action changed these threads as well (see `UndoTarget`).
+    others: Annotated[list[page_state.ChangedThread], Field(max_length=MAX_SELECTED_THREADS)] | None
     archived: bool | None
-    add: Annotated[list[str], Field(max_length=MAX_TAGS)] | None  # names of tags
+    # Tags are added and removed by their names.
+    add: Annotated[list[str], Field(max_length=MAX_TAGS)] | None
     remove: Annotated[list[str], Field(max_length=MAX_TAGS)] | None
 
 
 class ActionFields(dict[str, Any]):
-    """The fields of an action. A field that is not there is an error of the request, and not of ours."""
+    """The fields of an action. A missing field is an error of the request, so it raises `MalformedRequestError`."""
 
     def __missing__(self, key: str) -> Any:
         raise MalformedRequestError(key)
 
     @classmethod
     def check(cls, fields: Any) -> Self:
-        """Return the fields that handlers know, in their shapes. Raises MalformedRequestError."""
+        """Return the known fields, checked against `_Fields`. Raises `MalformedRequestError`."""
         given = check_shape(_Fields, fields, "action")
         check_selection(given.get("threads") or ())
         return cls({key: value for key, value in given.items() if value is not None or key in _NULL_FIELDS})
@@ -91,9 +97,11 @@ class Action:
     kind: str
     fields: Mapping[str, Any]
     caller: Caller
-    page_thread_id: str | None  # the thread that the page's address names
+    # The page's address names this thread.
+    page_thread_id: str | None
     last_update: page_state.PageUpdate | None = None
-    window: Mapping[str, Any] | None = None  # the messages that the transcript holds (see message_window)
+    # The transcript holds these messages (see `message_window`).
+    window: Mapping[str, Any] | None = None
 
     @classmethod
     def parse(cls, given: Any, page_thread_id: str | None, **page: Any) -> Self:
@@ -103,32 +111,32 @@ class Action:
 
     @property
     def thread_id(self) -> str:
-        """Return the thread of the page. The start page has none, and its lists show nothing to act on."""
+        """The thread of the page. The start page has none and nothing to act on: it raises `PreventUpdate`."""
         if self.page_thread_id is None:
             raise PreventUpdate
         return self.page_thread_id
 
     @property
     def unversioned_caller(self) -> Caller:
-        """Return the caller of a change that no other change can conflict with."""
+        """The caller of a change without possible conflicts."""
         return Caller(request_id=self.caller.request_id)
 
     def accept(self) -> dict[str, Any]:
-        """Return the reply that ends the list's request."""
+        """Return the reply to a completed request of the list."""
         return {"request_id": self.fields["request_id"], "ok": True, "text": None}
 
     def postpone(self) -> dict[str, Any]:
-        """Return the reply that lets the user's text wait for the end of the answer in progress."""
+        """Return a reply after which the browser keeps the user's text until the answer in progress has ended."""
         return {"request_id": self.fields["request_id"], "ok": False, "text": None, "waits": True}
 
     def refuse(self, reason: object) -> dict[str, Any]:
-        """Return the reply that keeps the user's text and gives the reason."""
+        """Return a reply after which the browser keeps the user's text and shows the reason."""
         return {"request_id": self.fields["request_id"], "ok": False, "text": say(reason)}
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Values that the page gets for an action; None leaves a value as it is."""
+    """Values for the page after an action; None leaves a value as it is."""
 
     update: page_state.PageUpdate | None = None
     reply: Any = None
@@ -136,7 +144,8 @@ class Answer:
 
 
 Handler = Callable[[Services, Action], Awaitable[Answer]]
-Handlers = Mapping[str, Handler]  # by the action's type
+# Handlers are found by the action's type.
+Handlers = Mapping[str, Handler]
 Refusal = Callable[[Action, StateError], Answer]
 
 
@@ -146,16 +155,17 @@ def refuse_with_toast(_: Action, error: StateError) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class ActionList:
-    """The actions of one list: its handlers, and its way to report an error."""
+    """The actions of a list: their handlers, and how the list reports an error."""
 
     list_id: str
     handlers: Handlers
     refuse: Refusal = refuse_with_toast
-    window_id: str | None = None  # the store of the list's window, where it has one
+    # This store keeps the list's window, if it has one.
+    window_id: str | None = None
 
 
 async def run_action(services: Services, actions: ActionList, action: Action) -> Answer:
-    """Run the handler of an action. A refusal becomes the list's way to report it. Raises MalformedRequestError."""
+    """Run the handler of an action. The list reports a `StateError` in its own way. Raises `MalformedRequestError`."""
     handler = actions.handlers.get(action.kind)
     if handler is None:
         raise MalformedRequestError("type")

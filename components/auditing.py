@@ -1,4 +1,4 @@
-"""Entries of the audit log about actions without a transaction of their own, and the layer that notes a request's origin."""
+"""Entries of the audit log for actions without a transaction of their own, and the layer that notes a request's origin."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _log = logging.getLogger("waymark.audit")
 
 
 async def record(services: Services, kind: AuditKind, detail: Mapping[str, Any], **who: str) -> None:
-    """Write an entry. A database that is full, read-only or busy keeps nobody from signing in, or from exporting."""
+    """Write an entry. A full, read-only or busy database must not keep anybody from signing in or exporting: log it only."""
     try:
         await services.run_blocking(AuditLog(services.store, services.audit_days).record, kind, detail, **who)
     except StateError as error:
@@ -24,7 +24,7 @@ async def record(services: Services, kind: AuditKind, detail: Mapping[str, Any],
 
 
 class ClientLayer:
-    """The ASGI layer that notes the person and the address of a request for the entries that it causes."""
+    """The ASGI layer that notes the person and the address of a request for its audit entries."""
 
     def __init__(self, app: ASGIApp, read_address: Callable[[Scope], str], *, has_people: bool) -> None:
         self._app = app

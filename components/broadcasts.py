@@ -1,4 +1,4 @@
-"""Broadcasts: the frames of a conversation are built once, however many pages follow it."""
+"""Broadcasts: build the frames of a conversation once, however many pages follow it."""
 
 import asyncio
 from collections import deque
@@ -6,27 +6,28 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Protocol
 
-MAX_WAITING_FRAMES = 1_000  # of one page; joined pieces of text count as one
+# A page may have this many waiting frames. Joined pieces of text count as one frame.
+MAX_WAITING_FRAMES = 1_000
 
 Frame = dict[str, Any]
 
 
 class PageLaggedError(Exception):
-    """The page took too long to read and its frames are lost. It can open again."""
+    """The page read too slowly, and its frames are lost. It can open the conversation again."""
 
 
 class FrameSource(Protocol):
-    """The frames of one conversation, for any number of pages."""
+    """The frames of a conversation, for any number of pages."""
 
     def build_first(self) -> Frame:
-        """Build the first frame of a page that opens now; it contains all text of the frames before."""
+        """Build the first frame of a new page. It contains the text of all earlier frames."""
 
     def build_frames(self) -> AsyncGenerator[Frame]:
-        """Build a first frame, then the news, without end."""
+        """Build a first frame, then every new frame, without end."""
 
 
 class WaitingFrames:
-    """The frames that wait for one page. Pieces of text that follow one another are joined while they wait."""
+    """Frames waiting for a page. Successive pieces of text are joined while they wait."""
 
     def __init__(self) -> None:
         self._frames: deque[Frame] = deque()
@@ -44,12 +45,12 @@ class WaitingFrames:
         self._arrived.set()
 
     def fail(self, error: Exception) -> None:
-        """Let the page end with this error."""
+        """End the page's frames with this error."""
         self._error = self._error or error
         self._arrived.set()
 
     async def take(self) -> Frame:
-        """Return the next frame, as soon as there is one. Raises the error that ended the broadcast."""
+        """Return the next frame as soon as it arrives. Raises the error of the ended broadcast."""
         while not self._frames or self._error:
             if self._error:
                 raise self._error
@@ -59,14 +60,14 @@ class WaitingFrames:
 
 
 class Broadcasts:
-    """The broadcasts that some page follows, by conversation and language."""
+    """The broadcasts in progress, by conversation and language."""
 
     def __init__(self) -> None:
         self._running: dict[str, _Broadcast] = {}
 
     @asynccontextmanager
     async def follow(self, key: str, create_source: Callable[[], FrameSource]) -> AsyncIterator[WaitingFrames]:
-        """Follow a conversation until the block ends. Its first page begins the broadcast, its last one ends it."""
+        """Follow a conversation until the block ends. The first page begins the broadcast, and the last page ends it."""
         broadcast = self._running.get(key)
         if broadcast is None or broadcast.has_ended:
             broadcast = self._running[key] = _Broadcast(create_source())
@@ -81,7 +82,7 @@ class Broadcasts:
 
 
 class _Broadcast:
-    """The task that builds the frames of one conversation, and the pages that get them."""
+    """The task that builds the frames of a conversation, and the pages that get them."""
 
     def __init__(self, source: FrameSource) -> None:
         self._source = source
@@ -101,7 +102,7 @@ class _Broadcast:
         return page
 
     def remove_page(self, page: WaitingFrames) -> bool:
-        """Remove a page, and return whether it was the last one."""
+        """Remove a page. Return whether no page is left."""
         self._pages.discard(page)
         return not self._pages
 
@@ -122,7 +123,7 @@ class _Broadcast:
 
 
 def _join_frames(first: Frame, second: Frame) -> Frame | None:
-    """Return one frame for two that bring text of one kind; None for all others."""
+    """Join two frames if both bring text of the same kind; otherwise return None."""
     match first["kind"], second["kind"]:
         case "delta", "delta":
             return {**second, "stable": first["stable"] + second["stable"]}
@@ -134,7 +135,6 @@ def _join_frames(first: Frame, second: Frame) -> Frame | None:
 
 
 def _join_answers(first: Frame, second: Frame) -> Frame:
-    """Join the texts of several candidates, by number."""
     joined = dict(first)
     for number, new in second.items():
         old = joined.get(number, {"stable": "", "reasoning": ""})

@@ -1,6 +1,6 @@
-"""The dialog that panels use: Cancel, Escape and the browser's Back close it.
+"""The dialog of the panels. Cancel, Escape and the browser's Back close it.
 
-A confirmation is a form, and a list of one action: assets/modules/page/confirmations.mjs sends it.
+A confirmation is a form and a list with a single action. assets/modules/page/confirmations.mjs sends it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from components.properties import set_properties
 from components.services import Services
 from words import _
 
-CONFIRM = "confirm"  # the action of a confirmation
+CONFIRM = "confirm"
 
 
 def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False) -> Modal:
     """Build a dialog with the ids `X` and `X-title`.
 
-    It has no fade: closed within its first moments, a fading dialog may stay, unseen, above the page. Bootstrap takes the
-    end of any transition in it, as of a button's colour, for the end of its own.
+    It does not fade. Bootstrap takes the end of any transition inside a dialog, such as a button's colour, for the end of
+    the fade. A fading dialog closed in its first moments could then stay above the page, invisible.
     """
     header = ModalHeader(ModalTitle(title, id=f"{identifier}-title", tag="h2"), close_button=False)
     placed = {"centered": True, "scrollable": scrollable, "labelledby": f"{identifier}-title"}
@@ -31,14 +31,14 @@ def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scro
 
 
 def build_long_body(*children: Component, **properties: Any) -> html.Div:
-    """Build the body of a scrollable dialog, which the keyboard scrolls, too."""
+    """Build the body of a scrollable dialog. The keyboard can scroll it, too."""
     return html.Div(children, className="modal-body", tabIndex=0, **properties)
 
 
 def build_confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
     """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`.
 
-    The options are fields of the action, by their names.
+    The options are fields of the action, under their names.
     """
     buttons = [
         Button(_("Cancel"), id=f"{identifier}-cancel", color="secondary", outline=True, type="button"),
@@ -51,9 +51,9 @@ def build_confirmation(identifier: str, title: str, confirm: str, *options: Comp
 
 
 def open_confirmation(identifier: str, thread_id: str, fields: Mapping[str, Any], body: Sequence[Component]) -> None:
-    """Open a confirmation from within an action with these fields.
+    """Open a confirmation from within an action, with these fields.
 
-    The dialog holds the action that it confirms, so that no later action and no other address replaces its subject.
+    The dialog holds the confirmed action, so a later action or another address cannot replace its subject.
     """
     set_properties(f"{identifier}-subject", {"data": {**fields, "type": CONFIRM, "thread": thread_id}})
     set_properties(f"{identifier}-body", {"children": body})
@@ -61,7 +61,7 @@ def open_confirmation(identifier: str, thread_id: str, fields: Mapping[str, Any]
 
 
 def list_confirmations(confirmations: Mapping[str, Handler]) -> Mapping[str, Handlers]:
-    """Return the actions of confirmations, by their dialogs. A dialog closes with the reply, which may be a refusal."""
+    """Return the actions of confirmations by dialog. A dialog closes with the reply, even with a refusal."""
     return {identifier: {CONFIRM: _close_with(identifier, confirm)} for identifier, confirm in confirmations.items()}
 
 
@@ -74,7 +74,7 @@ def _close_with(identifier: str, confirm: Handler) -> Handler:
 
 
 def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
-    """Focus Cancel, or the part `X-first`, whenever the dialog opens; Cancel closes it, and so does another address."""
+    """Focus Cancel, or the part `X-first`, whenever the dialog opens. Cancel and a change of address close it."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "focusInDialog"),
         Output(f"{identifier}-cancel", "key"),

@@ -1,4 +1,4 @@
-"""The first HTML: Dash's components as it shows them before any script of Dash has run. It holds no data of a person."""
+"""The first HTML: Dash's components as they look before any script of Dash has run. It holds no personal data."""
 
 import re
 from html import escape
@@ -7,11 +7,13 @@ from typing import Any
 from components.widgets import BranchChip, Icon, ImportButton, PaneButton, SettingsButton
 from words import N_, _
 
-EARLY_SCRIPTS = ("/deps/react@", "/deps/react-dom@")  # scripts that the page's own modules need
+# The page's own modules need these scripts.
+EARLY_SCRIPTS = ("/deps/react@", "/deps/react-dom@")
+# These components are the project's own.
 _MENU_ITEMS = {
     SettingsButton: ("sliders", N_("Conversation settings")),
     ImportButton: ("upload", N_("Import")),
-}  # of our own
+}
 _PANE_ICONS = {
     "threads": (("layout-sidebar", ""),),
     "history": (("layout-sidebar-reverse", "when-wide"), ("diamond-fill", "when-narrow")),
@@ -24,7 +26,7 @@ _THEME_ICONS = (("sun", "light"), ("moon-stars", "dark"), ("circle-half", "syste
 
 
 def render_html(part: Any, files: str) -> str:
-    """Return the HTML of a component without data. `files` is the start of the addresses of the page's own files."""
+    """Return the HTML of a component without data. `files` is the base address of the page's own files."""
     if part is None or isinstance(part, str):
         return escape(part or "")
     if isinstance(part, list | tuple):
@@ -48,7 +50,8 @@ def _render_attribute(name: str, value: Any) -> str:
 
 def _render_widget(part: Any, files: str) -> str:
     if isinstance(part, BranchChip):
-        return ""  # the branch is data
+        # The branch is data.
+        return ""
     if isinstance(part, PaneButton):
         return _render_pane_button(part.name, files)  # type: ignore[attr-defined]
     icon, name = _MENU_ITEMS[type(part)]
@@ -78,8 +81,8 @@ def _render_icon_as(name: str, files: str, class_name: str) -> str:
 def split_scripts(scripts: str, unused: tuple[str, ...]) -> tuple[str, str]:
     """Return the tags of Dash's scripts for the head and for the foot.
 
-    The first run before the page's own modules. The others are only named: the modules fetch them, and run them when the
-    page is painted (assets/modules/page/first-page.mjs).
+    Scripts in the head run before the page's own modules. Those in the foot are only named: the modules fetch them, and run
+    them when the page is painted (assets/modules/page/first-page.mjs).
     """
     sources = [source for source in _SOURCE.findall(scripts) if not any(name in source for name in unused)]
     early = [source for source in sources if any(name in source for name in EARLY_SCRIPTS)]

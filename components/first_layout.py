@@ -1,8 +1,8 @@
-"""The layout that a page begins with, filled with the data of its address.
+"""The first layout of a page, filled with the data of its address.
 
-A navigation gets the frame, which holds no data: it carries the cookie alone. Its page requests the layout with its key when
-the browser has begun the page, and that takes longer than the reading. So the reading begins with the navigation, and its
-result waits for that request.
+A navigation gets the frame without data, because it carries nothing but the cookie. Its page requests the layout with its
+key once the browser has begun the page. To begin it takes longer than to read the data, so reading begins with the
+navigation and its result waits for the request.
 """
 
 import asyncio
@@ -25,32 +25,39 @@ from words import get_language
 
 T = TypeVar("T")
 
-MAX_EARLY_SECONDS = 5.0  # that a result waits: what it shows must not be old
-MAX_EARLY_READS = 32  # at once: more requests read for themselves
+# A result waits no longer than this, so the page never shows old data.
+MAX_EARLY_SECONDS = 5.0
+# This many early reads run at the same time. Further requests read for themselves.
+MAX_EARLY_READS = 32
 LAYOUT_PATH = "/_dash-layout"
-BuildLayout = Callable[[], Any]  # as plain values, in the language of the request; it is not to be changed
+# The function returns the layout as plain values in the request's language. Callers must not change it.
+BuildLayout = Callable[[], Any]
 ReadPanels = Callable[[Services, PageLocation], Properties]
 
 
 class EarlyReads(Generic[T]):
-    """Reads by key. Each result is for one request."""
+    """Reads by key. Each result answers a single request."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[T]] = {}
         self._running: set[str] = set()
 
     def begin(self, key: str, read: Callable[[], Awaitable[T]]) -> None:
-        """Begin a read in place of an earlier one. While that is not over, none begins: asking often costs no more."""
+        """Begin a read in place of an earlier read of the key.
+
+        While that earlier read runs, no new read begins, so repeated navigations cost nothing more.
+        """
         self._tasks.pop(key, None)
         if key in self._running or len(self._tasks) >= MAX_EARLY_READS:
             return
         self._running.add(key)
         task = self._tasks[key] = asyncio.create_task(self._run(key, read))
-        task.add_done_callback(lambda task: task.cancelled() or task.exception())  # perhaps nobody awaits it
+        # Perhaps nobody awaits the task, so its error is retrieved here.
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())
         asyncio.get_running_loop().call_later(MAX_EARLY_SECONDS, self._drop, key, task)
 
     def take(self, key: str) -> asyncio.Task[T] | None:
-        """Return the read of a key, begun or over; None without one."""
+        """Return the read of a key, running or finished, or None."""
         return self._tasks.pop(key, None)
 
     async def _run(self, key: str, read: Callable[[], Awaitable[T]]) -> T:
@@ -65,8 +72,6 @@ class EarlyReads(Generic[T]):
 
 
 class FirstLayouts:
-    """The layouts of one server's pages."""
-
     def __init__(self, services: Services, build_layout: BuildLayout, read_panels: ReadPanels) -> None:
         self._services = services
         self._build_layout = build_layout
@@ -74,8 +79,9 @@ class FirstLayouts:
         self._early = EarlyReads[bytes]()
 
     def add_route(self, server: FastAPI) -> None:
-        """Serve the layout before Dash's own route for it. The referer names the page; without one the panels request their
-        data as soon as they are mounted.
+        """Serve the layout, ahead of Dash's own route for it.
+
+        The referer names the page. Without a referer, the panels request their data as soon as they are mounted.
         """
 
         @server.get(LAYOUT_PATH)
@@ -87,7 +93,7 @@ class FirstLayouts:
             return Response(shown, media_type="application/json", headers=person)
 
     def begin_with_navigations(self, app: ASGIApp) -> ASGIApp:
-        """Wrap the page's server: the layout of a page is read while the browser begins it."""
+        """Wrap the page's server: read a page's layout while the browser begins the page."""
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             await app(scope, receive, send)
@@ -98,7 +104,7 @@ class FirstLayouts:
         return serve
 
     def _is_of_nobody(self) -> bool:
-        """Return whether a person signs in whom the cookie alone does not name."""
+        """Return whether people sign in here and the cookie alone does not name the person."""
         return self._has_people and get_acting_owner() == NOBODY
 
     @property
@@ -109,11 +115,12 @@ class FirstLayouts:
         try:
             shown = await self._services.read_snapshot(self._fill, address) if address else self._build_layout()
         except (StoreUnavailableError, TakesTooLongError):
-            shown = self._build_layout()  # the panels will request their data, and report the error
+            # The panels request their data themselves, and report the error.
+            shown = self._build_layout()
         return to_json(shown)
 
     def _fill(self, address: str) -> Any:
-        """Return the layout with the data of an address, so that the panels need no request of their own."""
+        """Return the layout with the data of an address, so the panels need no request of their own."""
         whole, properties = copy_layout(self._build_layout())
         properties[Ids.URL]["pathname"] = address
         for identifier, values in self._read_panels(self._services, PageLocation(parse_thread_id(address), {})).items():
@@ -122,7 +129,7 @@ class FirstLayouts:
 
 
 def copy_layout(part: Any) -> tuple[Any, Properties]:
-    """Copy a layout of plain values. Return the properties of the copy's components by their ids as well."""
+    """Copy a layout of plain values. Return the copy, and the properties of its components by id."""
     properties: Properties = {}
 
     def copy(part: Any) -> Any:
@@ -141,7 +148,7 @@ def copy_layout(part: Any) -> tuple[Any, Properties]:
 
 
 def _is_navigation(scope: Scope) -> bool:
-    """Return whether a browser opens a page by this request. It says so at addresses of this machine, and of https."""
+    """Return whether a browser opens a page by this request. It says so only for https and this machine."""
     is_read = scope["type"] == "http" and scope["method"] == "GET"
     is_page = is_read and (scope["path"] == "/" or scope["path"].startswith("/t/"))
     return is_page and Headers(scope=scope).get("sec-fetch-dest") == "document"

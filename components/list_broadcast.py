@@ -1,6 +1,6 @@
-"""Changes of the list of conversations, for the pages that show another one: ends of runs, and people who are let in or out.
+"""Changes in the list of conversations, for pages with another conversation: ends of runs and changes of members.
 
-One reading of what changes is for all pages; where people are separated, for all pages of a person.
+A single read of the changes serves all pages or, where people are separated, all pages of a person.
 """
 
 import asyncio
@@ -14,27 +14,29 @@ from agent.run.hub import RunHub
 from checkpoints import StateError, act_for
 from components.broadcasts import Frame, WaitingFrames
 
-PAUSE_SECONDS = 0.5  # from a change until it is told: others may come meanwhile
+# The pause from a change until pages are told, so that further changes join it.
+PAUSE_SECONDS = 0.5
 EVERY_PAGE = None
 
-BuildFrame = Callable[[Collection[str]], Awaitable[Frame]]  # the frame that tells of the changes in these conversations
+# The function builds the frame about the changes in these conversations.
+BuildFrame = Callable[[Collection[str]], Awaitable[Frame]]
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class FollowingPage:
-    """A page that is told: the conversation that it shows, and its person."""
+    """A page to be told: its conversation and its person."""
 
     thread_id: str
     person: str | None
 
     def needs(self, person: str | None, thread_ids: Collection[str]) -> bool:
-        """Return whether it is told of changes for a person. Of its own conversation's, other frames tell it."""
+        """Return whether the page is told of a person's changes. Other frames tell of its own conversation."""
         return person in (EVERY_PAGE, self.person) and set(thread_ids) != {self.thread_id}
 
 
 class ListBroadcast:
-    """The pages that are told, and the conversations with changes that they have not been told of, by person."""
+    """The pages to be told, and the conversations with changes not yet told, by person."""
 
     def __init__(self) -> None:
         self._pages: dict[WaitingFrames, FollowingPage] = {}
@@ -46,7 +48,7 @@ class ListBroadcast:
     def follow(
         self, hub: RunHub, waiting: WaitingFrames, page: FollowingPage, build_frame: BuildFrame, *, tells_ends: bool
     ) -> Iterator[None]:
-        """Tell a page about changes in other conversations until the block ends. One frame is built for all pages."""
+        """Tell a page about changes in other conversations until the block ends. All pages share the same frame."""
         if self._build_frame is None:
             hub.observe_members(self._note_change)
             if tells_ends:
@@ -78,7 +80,8 @@ class ListBroadcast:
             with nullcontext() if person is EVERY_PAGE else act_for(person):
                 frame = await self._build_frame(thread_ids)
         except StateError:
-            return  # each page asks by itself, though later
+            # Each page asks by itself, though later.
+            return
         except Exception:  # noqa: BLE001  later changes have to be told all the same
             _log.exception("the changes of lists cannot be described")
             return

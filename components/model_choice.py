@@ -9,13 +9,15 @@ from checkpoints import Thread
 from components.services import Services
 from words import _
 
-GRAPH_PREFIX = "graph:"  # before the name of a graph, where models are named by their provider
+# The prefix stands before a graph's name, in the place of a model's provider.
+GRAPH_PREFIX = "graph:"
 
 
 class ModelItem(TypedDict):
-    """A model or a graph in the list. `demo`: the hint of the demo model. `graph`: its name in the settings.
+    """A model or a graph in the list.
 
-    `provider`: the place that its requests go to, for people. `problem`: the reason why it cannot be chosen.
+    `demo` is the hint of the demo model, and `graph` the graph's name in the settings. `provider` names for people where its
+    requests go. `problem` is the reason why it cannot be chosen.
     """
 
     name: str
@@ -26,7 +28,7 @@ class ModelItem(TypedDict):
 
 
 def describe_answerer(services: Services, thread: Thread | None) -> dict[str, Any]:
-    """Describe who answers a conversation, and the other choices. A graph is chosen before the first message."""
+    """Describe what answers a conversation, and the other choices. A graph can be chosen only before the first message."""
     settings = ThreadSettings.from_thread(thread) if thread else ThreadSettings(graph=services.runner.graphs.default)
     usual = services.models.default_spec
     name = f"{GRAPH_PREFIX}{settings.graph}" if settings.graph else settings.model or usual
@@ -42,13 +44,13 @@ def describe_answerer(services: Services, thread: Thread | None) -> dict[str, An
 
 
 def _describe_forms(services: Services, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Describe the inputs of graphs beside messages, by the graph's name, of those that have any."""
+    """Describe the inputs of graphs beside messages, by graph name. Graphs without such inputs are left out."""
     forms = {name: services.runner.find_form(name) for name in names}
     return {name: asdict(form) for name, form in forms.items() if form}
 
 
 def list_models(services: Services, *, with_graphs: bool) -> list[ModelItem]:
-    """Return the models that can be chosen, after the graphs where there are any."""
+    """Return the available models, after the graphs if wanted."""
     offer = services.runner.graphs if with_graphs else NO_GRAPHS
     graphs = dict.fromkeys(offer.names) | dict(offer.problems)
     models = services.models

@@ -1,4 +1,4 @@
-"""The part that connects a model from the page. `create_app` gives it, where settings can be written."""
+"""The interface for connecting a model from the page. `create_app` passes it where settings can be written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from checkpoints import StateError
 
 
 class ConnectionRefusedError(StateError):
-    """A connection that does not work or cannot be written; the text gives the reason and never shows a key."""
+    """A connection that does not work or cannot be written. The text gives the reason and never shows a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionForm:
-    """The form of one provider, without any key: a field says only whether its key `is_set`."""
+    """A provider's form, without any key: a field says only whether its key `is_set`."""
 
     id: str
     label: str
@@ -22,7 +22,7 @@ class ConnectionForm:
 
 class ModelConnector(Protocol):
     def list_forms(self) -> Sequence[ConnectionForm]:
-        """Read the settings of now."""
+        """Return the forms for the current settings."""
         ...
 
     async def connect(self, provider: str, values: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The page: the layout of the panels. No other module knows them all."""
+"""The page: the layout of the panels. This module alone knows all of them."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -46,11 +46,14 @@ from components.streams import turns
 from components.widgets import TRANSCRIPT_ID, BranchChip, Icon, PaneButton, Slot, build_menu_item
 from words import N_, SOURCE_LANGUAGE, _, get_language
 
-MARKED_TEXT = re.compile(r"\{_(.+?)_\}")  # in the frame
+# The frame (assets/index.html) marks its texts for translation this way.
+MARKED_TEXT = re.compile(r"\{_(.+?)_\}")
 META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
-UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
-SUMMARISE_COMMAND = N_("Summarise the conversation")  # of the palette: assets/modules/lib/commands.mjs
-RUN_AGAIN_COMMAND = N_("Run again")  # likewise
+# These scripts are for browsers older than modules, and for tables.
+UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")
+# The palette has commands with these names (assets/modules/lib/commands.mjs).
+SUMMARISE_COMMAND = N_("Summarise the conversation")
+RUN_AGAIN_COMMAND = N_("Run again")
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,
     history.PANEL,
@@ -73,7 +76,6 @@ PANELS: tuple[Panel, ...] = (
 
 
 def _merge_actions(list_id: str) -> Handlers:
-    """Return the handlers of a list, of whichever panel."""
     return {kind: handler for panel in PANELS for kind, handler in panel.actions.get(list_id, {}).items()}
 
 
@@ -94,12 +96,14 @@ LISTS = {
 
 
 class Page(Dash):
-    """Dash without the scripts that this page does not use (a tenth of the time until it is ready). Every callback gets its
-    values in the types of its parameters, and runs `after_each` at its end, even when it failed.
+    """Dash without the scripts that this page does not use. They were a tenth of the time until the page is ready.
+
+    Every callback gets its values in the types of its parameters, and runs `after_each` at its end, even when it failed.
     """
 
     after_each: Callable[[], None]
-    build_index: Callable[[], str] | None = None  # in the language of the request
+    # The function builds the frame in the language of the request.
+    build_index: Callable[[], str] | None = None
 
     @property
     def index_string(self) -> str:
@@ -111,7 +115,8 @@ class Page(Dash):
 
     def interpolate_index(self, *, scripts: str, css: str, renderer: str, **parts: str) -> str:  # type: ignore[override]  # Dash names each
         head, foot = first_html.split_scripts(scripts, UNUSED_SCRIPTS)
-        renderer = renderer.replace("application/javascript", "text/plain")  # first-page.mjs begins it
+        # first-page.mjs begins the renderer.
+        renderer = renderer.replace("application/javascript", "text/plain")
         return super().interpolate_index(scripts=foot, css=css + head, renderer=renderer, **parts)  # type: ignore[no-untyped-call,no-any-return]
 
     def callback(self, *parts: Any, **options: Any) -> Callable[..., Any]:
@@ -133,7 +138,7 @@ class Page(Dash):
 
 
 def build_index(frame: str, files: str) -> str:
-    """Fill the page's frame (assets/index.html). `files` is the start of the addresses of the page's own files."""
+    """Fill the page's frame (assets/index.html). `files` is the base address of the page's own files."""
     language = get_language()
     words = "" if language == SOURCE_LANGUAGE else f'<script defer src="{files}/words/{language}.js"></script>'
     filled = {"assets": files, "language": language, "words": words, "providers": " ".join(SPEC_PREFIXES)}
@@ -143,7 +148,7 @@ def build_index(frame: str, files: str) -> str:
 
 
 def layout() -> Component:
-    """Return the components of Dash. The frame has their places: see `Slot`, and assets/modules/page/roots.mjs."""
+    """Return Dash's components. The frame holds their places: see `Slot`, and assets/modules/page/roots.mjs."""
     return html.Div(
         [
             page_state.layout(),
@@ -157,7 +162,7 @@ def layout() -> Component:
 
 
 def _build_topbar() -> list[Component]:
-    """Build the bar: the conversation, the search, undo and redo, and everything else in words in a menu."""
+    """Build the bar: the conversation, the search, undo and redo, and a menu with everything else."""
     brand = html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand")
     keys = html.Kbd([html.Span("Ctrl K", className="not-mac"), html.Span("⌘ K", className="only-mac")])
     find = [Icon(name="search"), html.Span(_("Search everything")), keys]
@@ -186,7 +191,7 @@ def _build_topbar() -> list[Component]:
 
 
 def _build_menu() -> list[Component]:
-    """Build the items of the menu. On a phone, some press a button that has no room in the bar."""
+    """Build the items of the menu. On a phone, some of them press a button for which the bar has no room."""
     for_phones: Any = [
         {"className": "menu-item when-phone", "data-press": button} for button in (undo_redo.Ids.REDO, "theme")
     ]
@@ -213,7 +218,7 @@ def _aria_label(name: str) -> Any:
 
 
 def read_panels(services: Services, location: page_state.PageLocation) -> Properties:
-    """Read the properties that the panels show at a location."""
+    """Read the panels' properties at a location."""
     shown: Properties = {}
     for panel in [threads.PANEL] if location.list_only else PANELS:
         for (identifier, name), value in zip(panel.shown, panel.show(services, location), strict=True):
@@ -241,18 +246,17 @@ def build_first_layouts(services: Services) -> FirstLayouts:
 
 @cache
 def _build_plain_layout(_language: str) -> Any:
-    """Build the layout without data, once for each language: building its components takes longer than reading a page."""
+    """Build the layout without data, once per language: building its components takes longer than reading a page."""
     return to_plain(layout())
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """Serve the page's own requests."""
     action_routes.add_routes(server, services, LISTS, read_panels)
     stream.add_route(server, services, describe_turn)
 
     @server.get("/api/threads/{thread_id:thread}/runs/{run_id}/turn")
     async def get_turn(thread_id: str, run_id: str) -> Response:
-        """Return the changes of the panels by a run that is at work; null if the page has to read every panel."""
+        """Return how an active run changes the panels; null if the page has to read every panel."""
         turn = await services.read_snapshot(describe_turn, services, thread_id, run_id)
         return Response(to_json(turn), media_type="application/json")
 

@@ -36,12 +36,14 @@ class PageLocation:
     thread_id: str | None
     last_update: "PageUpdate"
     window: Mapping[str, Any] | None = None
-    list_seen: datetime | None = None  # the moment of the list of conversations that the page has; None: it has none
-    list_only: bool = False  # nothing but the list of conversations is wanted
+    # The page has a list of conversations from this time, or None.
+    list_seen: datetime | None = None
+    # Nothing but the list of conversations is read.
+    list_only: bool = False
 
 
 class ChangedThread(TypedDict):
-    """The last change of a thread that the page shows, by the version that it made."""
+    """The last change of a thread on the page, named by the resulting version."""
 
     thread: str
     version: Count
@@ -50,21 +52,24 @@ class ChangedThread(TypedDict):
 class UndoTarget(ChangedThread):
     """The change that Undo takes back."""
 
-    others: NotRequired[list[ChangedThread]]  # of further threads, by the same action
+    # The same action changed these threads, too.
+    others: NotRequired[list[ChangedThread]]
 
 
 class ToastMessage(TypedDict):
     text: str
-    undo: UndoTarget | None  # the change that the toast can undo
+    undo: UndoTarget | None
 
 
 class PageUpdate(TypedDict, total=False):
-    tick: float  # makes every update a new one
-    go: str  # the address to go to
-    # For the composer, if it is empty: {key, text}. With {draft: "below"}, also before what is typed there.
+    # The time makes every update a new value.
+    tick: float
+    go: str
+    # This is a text for an empty composer: `{key, text}`. With `{draft: "below"}`, it also goes before a typed text.
     fill: dict[str, str]
     toast: ToastMessage
-    closed: str  # the notice that the user has closed
+    # The user has closed this notice.
+    closed: str
 
 
 def layout() -> Component:
@@ -72,31 +77,30 @@ def layout() -> Component:
 
 
 def update_output() -> Output:
-    """Return the output for a page update. Several commands write it; no other data has several writers."""
+    """Return the output for a page update. It is the only data with several writers."""
     return Output(Ids.UPDATE, "data", allow_duplicate=True)
 
 
 def build_update(**fields: Any) -> PageUpdate:
-    """Build a page update after a command."""
     return {"tick": time.time(), **fields}  # type: ignore[typeddict-item]
 
 
 def fill_composer(thread_id: str, version: int, text: str, *, keeps_draft: bool = False) -> dict[str, str]:
-    """Return a text for the composer after a change. Every later action sends it back, so it is no longer than a message.
+    """Return a text for the composer after a change, empty if it is longer than a message: later actions send it back.
 
-    It stands before a text that is typed there with `keeps_draft`; without it, the typed text stays alone.
+    With `keeps_draft`, it goes before a text already typed there. Otherwise the typed text stays alone.
     """
     place = {"draft": "below"} if keeps_draft else {}
     return {"key": f"{thread_id}:{version}", "text": text if len(text) <= MAX_MESSAGE_CHARS else "", **place}
 
 
 def update_after_undo(thread_id: str, version: int) -> PageUpdate:
-    """Build the update after an undo or a redo. It clears a prompt that a restore filled in, if it is unchanged."""
+    """Build the update after an undo or a redo. It clears a prompt that a restore filled in and nobody has changed."""
     return build_update(fill=fill_composer(thread_id, version, ""))
 
 
 def refresh_panels(last_update: PageUpdate | None) -> PageUpdate:
-    """Build an update that only makes the panels read again; it keeps the fields that the page may not have seen yet."""
+    """Build an update that only makes the panels read again. It keeps fields that the page may not have seen yet."""
     carried: Any = {key: value for key, value in (last_update or {}).items() if key in ("fill", "closed")}
     return build_update(**carried)
 
@@ -106,12 +110,13 @@ def report_problem(text: str) -> PageUpdate:
 
 
 def thread_address(thread_id: str) -> str:
-    return f"/t/{write_thread_id(thread_id)}"  # graphs of one's own may have any id
+    # Threads of user graphs may have any id.
+    return f"/t/{write_thread_id(thread_id)}"
 
 
 def parse_thread_id(pathname: str | None) -> str | None:
-    """Return the thread that an address names; None on the start page. Without any address yet, prevent the update."""
+    """Return the thread of an address; None on the start page. Raises `PreventUpdate` while there is no address."""
     if pathname is None:
         raise PreventUpdate
-    # Half a surrogate pair, which JSON can carry, could be neither searched for nor sent back.
+    # JSON can carry half a surrogate pair, which could be neither searched for nor sent back.
     return serde.sanitize_text(read_thread_id(unquote(pathname[3:]))) if pathname.startswith("/t/") else None

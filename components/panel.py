@@ -1,4 +1,4 @@
-"""A panel as the page sees it. The page derives its parts, its callbacks and its lists of actions from these alone."""
+"""A panel as the page sees it. The page derives its parts, callbacks and lists of actions from panels alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ def _build_nothing() -> list[Component]:
 
 
 def _register_nothing(_: Dash, __: Services) -> None:
-    """A panel of actions alone needs no callback of its own."""
+    """Register no callback: a panel with nothing but actions needs none."""
 
 
 def _change_nothing(_: Services, __: Turn) -> TurnChanges:
@@ -27,12 +27,14 @@ def _change_nothing(_: Services, __: Turn) -> TurnChanges:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel. `shown` names the properties that `show` fills, in its order; `show_turn` changes them after a turn."""
+    """A panel. `shown` names the properties that `show` returns, in this order; `show_turn` changes them after a turn."""
 
     register: Callable[[Dash, Services], None] = _register_nothing
     dialogs: Callable[[], Sequence[Component]] = _build_nothing
-    buttons: Callable[[], Sequence[Component]] = _build_nothing  # in the bar's menu
+    # These buttons are in the bar's menu.
+    buttons: Callable[[], Sequence[Component]] = _build_nothing
     shown: tuple[tuple[str, str], ...] = ()
     show: Callable[[Services, PageLocation], tuple[Any, ...]] = lambda *_: ()
     show_turn: Callable[[Services, Turn], TurnChanges] = _change_nothing
-    actions: Mapping[str, Handlers] = field(default_factory=dict)  # by the id of the list that reports them
+    # Handlers are grouped by the id of the list that reports the actions.
+    actions: Mapping[str, Handlers] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""The people of one server: the layer in which each request acts for its person, and names in memory for each of them.
+"""The people of a server: the layer that lets each request act for its person, and per-person names in memory.
 
-The guard has recognized the person (see server.trusted_proxy, and server.session.session_authentication).
+The guard has identified the person (see server.trusted_proxy, and server.session.session_authentication).
 """
 
 from contextvars import ContextVar
@@ -14,21 +14,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from checkpoints import NOBODY, act_for, get_acting_owner
 from words import _
 
-ADMIN, READER = "admin", "reader"  # of the roles: see checkpoints.people.account_rows
-PERSON_HEADER = "waymark-person"  # quoted; of a page's requests, and of the answers that tell a page
+# These are two of the roles in checkpoints.people.account_rows.
+ADMIN, READER = "admin", "reader"
+# The header quotes a person's name, in a page's requests and in the answers that tell a page its person.
+PERSON_HEADER = "waymark-person"
 _acting_role: ContextVar[str | None] = ContextVar("acting_role", default=None)
 
 
 def get_acting_role() -> str | None:
-    """Return the role of the person who acts; None where nobody has one."""
+    """Return the role of the acting person; None if there are no roles."""
     return _acting_role.get()
 
 
 class PersonLayer:
-    """The ASGI layer that lets a request, and all tasks that it starts, act for the person of the request.
+    """The ASGI layer that lets a request, and all its tasks, act for the request's person.
 
-    A page names the person whom it was made for (`PERSON_HEADER`). It does nothing for another one, who has signed in in its
-    browser since.
+    A page names the person it was made for (`PERSON_HEADER`). If another person has signed in in the browser since, the
+    request is refused.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -50,17 +52,18 @@ class PersonLayer:
 
 
 def _is_of_another_page(scope: Scope, person: str) -> bool:
-    """Return whether a request is of a page that was made for another person. Those of other programs name nobody."""
+    """Return whether the request's page was made for another person. Other programs send no name."""
     return scope["type"] == "http" and Headers(scope=scope).get(PERSON_HEADER, quote(person)) != quote(person)
 
 
 def name_for_owner(name: str) -> str:
-    """Return the name of something in memory that no other owner finds under the same name."""
+    """Return a name for something in memory, unreachable for other owners."""
     return (
-        f"{get_acting_owner()}\0{name}"  # no owner has a NUL; a space would let "ann" and "smith x" meet "ann smith" and "x"
+        # No owner has a NUL. A space would let "ann" and "smith x" collide with "ann smith" and "x".
+        f"{get_acting_owner()}\0{name}"
     )
 
 
 def read_owner(name: str) -> str:
-    """Return the owner in a name of `name_for_owner`."""
+    """Return the owner from a name made by `name_for_owner`."""
     return name.partition("\0")[0]

@@ -1,4 +1,4 @@
-"""Properties of components that are set beside an answer: by Dash within its callbacks, else with the reply of a request."""
+"""Properties of components set beside an answer: by Dash within its callbacks, else with the reply of a request."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,13 +7,14 @@ from typing import Any
 
 from dash import set_props
 
-Properties = dict[str, dict[str, Any]]  # by the component's id
+# Properties are grouped by the component's id.
+Properties = dict[str, dict[str, Any]]
 
 _collected: ContextVar[Properties | None] = ContextVar("collected", default=None)
 
 
 def set_properties(identifier: str, values: Mapping[str, Any]) -> None:
-    """Set properties of a component, from within a callback or `collect_properties`."""
+    """Set properties of a component. Call it within a callback or `collect_properties`."""
     collected = _collected.get()
     if collected is None:
         set_props(identifier, dict(values))
@@ -23,7 +24,7 @@ def set_properties(identifier: str, values: Mapping[str, Any]) -> None:
 
 @contextmanager
 def collect_properties() -> Iterator[Properties]:
-    """Collect the properties that are set until the block ends, in their order."""
+    """Collect the properties set until the block ends, in their order."""
     collected: Properties = {}
     token = _collected.set(collected)
     try:

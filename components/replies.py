@@ -1,7 +1,7 @@
-"""The JSON of replies to the page. It travels as application/json with `nosniff`, and never inside of HTML.
+"""The JSON of replies to the page. It travels as application/json with `nosniff`, and never inside HTML.
 
-Plotly's encoder, which Dash uses, writes each `<` as six characters, so that a script tag could hold its JSON: a reply of
-HTML was several times its budget. Only figures need it, and the page has none.
+Plotly's encoder in Dash escapes each `<` as six characters, so a script tag can hold its JSON. Replies with HTML became
+several times too large. Only figures need that encoder, and the page has none.
 """
 
 import json
@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 
 def to_json(value: Any) -> bytes:
-    """Serialize components and plain values. Raises `TypeError` or `ValueError` for a value that JSON cannot carry."""
+    """Serialize components and plain values. Raises `TypeError` or `ValueError` if JSON cannot represent a value."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_convert_component)
     return text.encode()
 
@@ -19,7 +19,7 @@ def to_json(value: Any) -> bytes:
 def to_plain(value: Any) -> Any:
     """Return a callback's values with components as plain objects.
 
-    The encoder that Dash uses looks for NumPy when it meets a component: importing it held the event loop for 70 ms.
+    Dash's encoder looks for NumPy when it meets a component, and importing NumPy blocked the event loop for 70 ms.
     """
     if isinstance(value, Component):
         return to_plain(value.to_plotly_json())  # type: ignore[no-untyped-call]

@@ -38,25 +38,28 @@ from words import N_, _
 if TYPE_CHECKING:
     from agent.wire.postgresql_wire import PostgresqlWire
 
-PAUSE_SECONDS = 0.02  # between two portions: other changes take their turn
+# Other changes take their turn in this pause between two portions.
+PAUSE_SECONDS = 0.02
 _log = logging.getLogger(__name__)
 DEMO_LINE = N_("Demo model: it makes things up.")
 MAX_READ_SECONDS = 15.0
-MAX_CHECK_SECONDS = 5.0  # longer than a check waits for a lock or a connection
+# This is longer than a check waits for a lock or a connection.
+MAX_CHECK_SECONDS = 5.0
 READING_THREADS = 6
-SECOND_READINGS = 1  # at once, of conversations that have one under way: each beyond takes one thread alone
+# This many conversations may use a second thread at the same time. All others have a single thread each.
+SECOND_READINGS = 1
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class SearchIndexing:
-    """At most one task that indexes until nothing is queued."""
+    """A single task that indexes until the queue is empty."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
 
     def ensure_running(self, index_portion: Callable[[], Awaitable[bool]]) -> None:
-        """Begin to index, unless that is under way. After an outage the next call begins again."""
+        """Start indexing, unless it is already running. After an outage, the next call starts it again."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._index(index_portion), name="index for the search")
 
@@ -64,7 +67,8 @@ class SearchIndexing:
         try:
             while await index_portion():  # noqa: ASYNC110  (a pause, not a wait)
                 await asyncio.sleep(PAUSE_SECONDS)
-        except StateError as error:  # an outage, which the database reports itself
+        except StateError as error:
+            # The database itself reports an outage.
             _log.warning("indexing for the search ended: %s", error)
 
     async def close(self) -> None:
@@ -74,24 +78,25 @@ class SearchIndexing:
 
 
 class _Lane:
-    """The readings of one conversation."""
-
     def __init__(self) -> None:
         self.first = asyncio.Lock()
         self.has_second = False
 
 
 class Readers:
-    """Threads that only read, so that no reading keeps a change waiting.
+    """Threads for reading only, so no read delays a change.
 
-    Each conversation has one, and one of them a second: five have to be read at once before another one waits.
+    Each conversation has its own thread, and a single conversation at a time may use a second. A conversation waits only
+    while five others are being read.
     """
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="waymark-read")
-        self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()  # as long as a reading holds one
+        # A lane lives as long as a read holds it.
+        self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()
         self._second_readings = asyncio.Semaphore(SECOND_READINGS)
-        self._second_list = asyncio.Semaphore()  # readings of no conversation, such as the list, have their own
+        # Reads without a conversation, such as the list, have their own second thread.
+        self._second_list = asyncio.Semaphore()
 
     async def run(self, read: Callable[[], T], conversation: str) -> T:
         lane = self._lanes.get(conversation)
@@ -117,7 +122,7 @@ class Readers:
 
 @dataclass(frozen=True)
 class Services:
-    """The parts that `create_app` joined. Two apps share none of them."""
+    """The parts joined by `create_app`. Two apps share none of them."""
 
     store: Store
     runs: Runs
@@ -125,39 +130,47 @@ class Services:
     hub: RunHub
     pool: ThreadPoolExecutor
     models: ModelCatalog
-    is_loaded: Callable[[], bool] = lambda: True  # whether runs need not wait for the agent's libraries
-    connector: ModelConnector | None = None  # None: the page cannot connect a model
+    # It returns False while runs would have to wait for the agent's libraries.
+    is_loaded: Callable[[], bool] = lambda: True
+    # Without a connector, the page cannot connect a model.
+    connector: ModelConnector | None = None
     tracer: Tracer = NO_TRACING
     prices: Prices = field(default_factory=dict)
-    renderer: Renderer = field(default_factory=Renderer)  # starts no process before a text is expensive
+    # It starts no process before a text is expensive.
+    renderer: Renderer = field(default_factory=Renderer)
     readers: Readers = field(default_factory=Readers)
     redacted_exports: RedactedExports = field(default_factory=RedactedExports)
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
     list_broadcast: ListBroadcast = field(default_factory=ListBroadcast)
     long_requests: LongRequests = field(default_factory=LongRequests)
     uploads: Uploads = field(default_factory=Uploads)
-    wire: "PostgresqlWire | None" = None  # to other processes, on PostgreSQL
-    sign_out_url: str | None = None  # of the proxy that signs people in
-    has_own_sign_in: bool = False  # people sign in here, and no proxy signs them in
-    has_passwords: bool = False  # people's own, which they may change
+    # The wire connects to other processes, on PostgreSQL only.
+    wire: "PostgresqlWire | None" = None
+    # The proxy that signs people in has this sign-out address.
+    sign_out_url: str | None = None
+    # People sign in here, and not at a proxy.
+    has_own_sign_in: bool = False
+    # People have passwords here, and may change them.
+    has_passwords: bool = False
     audit_days: int = DEFAULT_AUDIT_DAYS
     shared_pages: SharedPages = field(default_factory=SharedPages)
     search_indexing: SearchIndexing = field(default_factory=SearchIndexing)
     progress_reads: SharedReads[ThreadProgress] = field(default_factory=SharedReads)
-    # A separate thread: a health check must be answered while all others are busy.
+    # Its own thread answers a health check while all other threads are busy.
     health: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="waymark-health"))
 
     def describe_demo(self, name: str) -> str | None:
-        """Return the line that marks the demo model."""
+        """Return the line for the demo model; None for other models."""
         return _(DEMO_LINE) if name in DEMO_SPECS else None
 
     async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work that may write, on the pool."""
-        work = partial(copy_context().run, partial(function, *args, **kwargs))  # in the language of the request
+        # The copied context has the language of the request.
+        work = partial(copy_context().run, partial(function, *args, **kwargs))
         return await asyncio.get_running_loop().run_in_executor(self.pool, work)
 
     async def read_snapshot(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run work that only reads, in one snapshot, so that no panel shows half of a change.
+        """Run work that only reads, in a snapshot, so no panel shows half of a change.
 
         Raises `TakesTooLongError` when the database takes longer than `MAX_READ_SECONDS`.
         """
@@ -173,7 +186,7 @@ class Services:
         return (await self.read_progress(thread_id)).version
 
     async def read_progress(self, thread_id: str) -> ThreadProgress:
-        """Return how far a conversation is, by one read for all that ask at once. Raises `ThreadNotFoundError`."""
+        """Return how far a conversation is. Concurrent callers share the read. Raises `ThreadNotFoundError`."""
 
         async def read() -> ThreadProgress:
             return await self.read_snapshot(self.store.get_progress, thread_id)
@@ -181,26 +194,27 @@ class Services:
         return await self.progress_reads.share(name_for_owner(thread_id), read)
 
     async def belongs_to_another(self, thread_id: str) -> bool:
-        """Return whether a conversation is there, and is another owner's. For one owner, the database is not asked."""
+        """Return whether a conversation exists and belongs to another owner. With a single owner, this reads nothing."""
         separates = self.store.database.separates_owners
         return separates and await self.read_snapshot(self.store.belongs_to_another, thread_id)
 
     def start_indexing(self) -> None:
-        """Index the segments that are queued for the search, in the background."""
+        """Index the segments queued for the search, in the background."""
         self.search_indexing.ensure_running(lambda: self.run_blocking(self.store.index_portion))
 
     async def check(self) -> None:
-        """Check the database. Raises `StoreUnavailableError`, also where it does not answer for `MAX_CHECK_SECONDS`."""
+        """Check the database. Raises `StoreUnavailableError`, also if it does not answer within `MAX_CHECK_SECONDS`."""
         database = self.store.database
         try:
             async with asyncio.timeout(MAX_CHECK_SECONDS):
                 await asyncio.get_running_loop().run_in_executor(self.health, database.check_health)
-        except TimeoutError:  # a server that stands still keeps its connections: nothing ends the check
+        except TimeoutError:
+            # A server that hangs keeps its connections open, so nothing else would end the check.
             with database.track_failures("read"):
                 raise StoreUnavailableError(SILENT_TEXT) from None
 
     def close(self) -> None:
-        """Wait for the current work, and end the threads and the processes that render and redact."""
+        """Wait for the current work, then end the threads, and the processes that render and redact."""
         self.renderer.close()
         self.redacted_exports.close()
         self.shared_pages.close()
@@ -211,14 +225,14 @@ class Services:
     async def apply_change(
         self, change: Callable[Concatenate[str, P], Receipt], thread_id: str, *args: P.args, **kwargs: P.kwargs
     ) -> Receipt:
-        """Apply one of the store's changes and notify every page that shows the thread."""
+        """Apply a change of the store and notify every page with the thread."""
         receipt = await self.run_blocking(change, thread_id, *args, **kwargs)
         self.hub.publish(thread_id, HeadMoved(receipt.version))
         self.trace_change(receipt)
         return receipt
 
     async def apply_changes(self, changes: Sequence[Callable[[], Receipt]]) -> list[Receipt | StateError]:
-        """Apply changes of several conversations, each in a transaction of its own. A refused one leaves its error."""
+        """Apply changes of several conversations, each in its own transaction. A refused change returns its error."""
         done = await self.run_blocking(lambda: [_try_change(change) for change in changes])
         for each in done:
             if isinstance(each, Receipt):
@@ -227,7 +241,7 @@ class Services:
         return done
 
     def trace_change(self, receipt: Receipt) -> None:
-        """Record a change of the conversation's course in the tracer."""
+        """Record a change in the tracer, if its kind is traced."""
         if receipt.operation.kind in TRACED_OPERATIONS and not receipt.repeated:
             self.tracer.record(receipt.operation)
 
@@ -240,7 +254,7 @@ def _try_change(change: Callable[[], Receipt]) -> Receipt | StateError:
 
 
 def _conversation(arguments: Sequence[object]) -> str:
-    """Return the thread that a reading is about: of a page location, or of the first text, an id or an address with one."""
+    """Return the id of the thread to read: from a page location, or from the first text, which is or ends with the id."""
     for each in arguments:
         if isinstance(each, page_state.PageLocation):
             return each.thread_id or ""
@@ -250,6 +264,6 @@ def _conversation(arguments: Sequence[object]) -> str:
 
 
 def read_caller(action: Mapping[str, object]) -> Caller:
-    """Return the caller of an action: its operation id, and the version that the user saw."""
+    """Return the caller of an action: its request id, and the version seen by the user."""
     version = action.get("version")
     return Caller(request_id=str(action["request_id"]), expected_version=version if isinstance(version, int) else None)

@@ -1,6 +1,6 @@
-"""The shapes of the values that a page sends: one check for actions, for readings of panels, and for callbacks.
+"""The shapes of the values from a page: the same check for actions, for readings of panels, and for callbacks.
 
-A shape is a type: of a typed dictionary, or of a callback's parameter. Keys that it does not name are dropped.
+A shape is a type, either a typed dictionary or a callback parameter's type. Unknown keys are dropped.
 """
 
 import json
@@ -15,17 +15,19 @@ from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TOKENS
 from words import _
 
 Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
-RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]  # the page sends UUIDs
+# The page sends UUIDs.
+RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 T = TypeVar("T")
-_UNUSED_NAMES = ("_", "__")  # of parameters
+# Unused parameters have these names.
+_UNUSED_NAMES = ("_", "__")
 
 
 class MalformedRequestError(Exception):
-    """A request that no page sends: a value is missing or has another shape. It is answered with 400."""
+    """A request never sent by a page: a value is missing or has another shape. The answer is 400."""
 
 
 def check_shape(shape: Any, value: Any, name: str) -> Any:
-    """Return a value in its shape. Raises `MalformedRequestError` with the name, or with the field that does not fit."""
+    """Return a value in its shape. Raises `MalformedRequestError` with the name, or with the unfit field."""
     try:
         return _make_adapter(shape).validate_python(value, strict=True)
     except ValidationError as error:
@@ -34,7 +36,7 @@ def check_shape(shape: Any, value: Any, name: str) -> Any:
 
 
 def parse_body(shape: type[T], body: bytes) -> T:
-    """Return the JSON body of a request in a shape. Raises `MalformedRequestError`."""
+    """Parse and check the JSON body of a request. Raises `MalformedRequestError`."""
     try:
         given: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -44,13 +46,13 @@ def parse_body(shape: type[T], body: bytes) -> T:
 
 
 def check_selection(thread_ids: Sequence[object]) -> None:
-    """Raise `MalformedRequestError` with a sentence where more conversations are named than one action takes."""
+    """Raise `MalformedRequestError` with a sentence if there are more conversations than an action may name."""
     if len(thread_ids) > MAX_SELECTED_THREADS:
         raise MalformedRequestError(_("At most {limit:,} conversations can be named at once.", limit=MAX_SELECTED_THREADS))
 
 
 def check_arguments(function: Callable[..., Any]) -> Callable[[Sequence[Any]], list[Any]]:
-    """Return a check of the values that a function gets in a row, by the types of its parameters."""
+    """Return a check of a function's positional values, by the types of its parameters."""
     hints = get_type_hints(function, include_extras=True)
     parameters = [each for each in signature(function).parameters.values() if each.kind is not Parameter.VAR_POSITIONAL]
 

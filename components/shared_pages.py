@@ -1,4 +1,4 @@
-"""The pages that strangers read: few are made at once, beside the exports of the page, and the latest are kept."""
+"""The pages for strangers. Few are made at once, beside the exports of the page, and the latest are kept."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -9,19 +9,22 @@ from checkpoints.values.progress import ignore_progress
 from components.shared_reads import SharedReads
 from components.workers.redacted_exports import RedactedExports
 
-MAX_KEPT_BYTES = 32_000_000  # of all pages; one that is larger is made again
+# The limit counts all kept pages. A larger page is made again each time.
+MAX_KEPT_BYTES = 32_000_000
 
 
 class SharedPages:
-    """The shared pages of one app, by keys that change with their contents."""
+    """The shared pages of an app, by keys that change with their contents."""
 
     def __init__(self) -> None:
-        self._exports = RedactedExports()  # of their own: strangers keep no export of the page waiting
+        # Strangers must not delay the page's exports, so these are separate.
+        self._exports = RedactedExports()
         self._reads: SharedReads[bytes] = SharedReads()
-        self._kept: OrderedDict[str, bytes] = OrderedDict()  # the latest used last
+        # The most recently used page comes last.
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
 
     async def read(self, key: str, make: Callable[[Redact], str]) -> bytes:
-        """Return a page; make it unless it is kept, once for all that ask meanwhile. They get the same bytes.
+        """Return a kept page, or make it once for all concurrent callers. They get the same bytes.
 
         Raises `TooManyExportsError`.
         """

@@ -1,4 +1,4 @@
-"""Reads that many pages ask for at the same time, as when they open together: one read is for all of them."""
+"""Reads requested by many pages at the same time, for example when they open together. They share a read."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,20 +9,22 @@ T = TypeVar("T")
 
 
 class SharedReads(Generic[T]):
-    """Reads by key. At most one of a key runs at a time, and those that are asked for meanwhile share the next one."""
+    """Reads by key. At most one read of a key runs at a time, and requests meanwhile share the next read."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Task[T]] = {}
-        self._lanes: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # as long as a read uses one
+        # A lane lives as long as a read uses it.
+        self._lanes: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def share(self, key: str, read: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of a read that begins after this call: it sees all that was written before."""
+        """Return the result of a read begun after this call, so it sees everything written before."""
         task = self._waiting.get(key)
         if task is None:
             task = self._waiting[key] = asyncio.create_task(self._read_next(key, read))
-            # Read here as well: the loop reports a failure that nobody awaits any more, since the pages have closed.
+            # Retrieve the error here as well: the loop reports errors that nobody awaits once all pages have closed.
             task.add_done_callback(lambda task: task.cancelled() or task.exception())
-        return await asyncio.shield(task)  # a page that closes does not cancel the read of the others
+        # A page that closes does not cancel the others' read.
+        return await asyncio.shield(task)
 
     async def _read_next(self, key: str, read: Callable[[], Awaitable[T]]) -> T:
         async with self._lanes.setdefault(key, asyncio.Lock()):

@@ -1,4 +1,4 @@
-"""The Python half of our hand-written Dash components; the other half is assets/modules.
+"""The Python half of the hand-written Dash components; the other half is assets/modules.
 
 Each takes its whole content as one `data` value and reports the user's actions as one `action` value. A Dash component for
 every element would cost seconds at a thousand messages.
@@ -9,12 +9,13 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-TRANSCRIPT_ID = "transcript"  # the ids of the lists whose actions several panels handle
+# Several panels handle the actions of these lists.
+TRANSCRIPT_ID = "transcript"
 HISTORY_ID = "history"
 
 
 class _Widget(Component):
-    """The metadata that Dash needs of a component without a build step."""
+    """The metadata that Dash needs from a component without a build step."""
 
     _children_props: list[str] = []  # noqa: RUF012  (read by Dash from the class)
     _base_nodes = ["children"]  # noqa: RUF012
@@ -26,7 +27,8 @@ class _Widget(Component):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls._type = cls.__name__  # its name in the list of assets/waymark.mjs
+        # The list of assets/waymark.mjs has the component under this name.
+        cls._type = cls.__name__
 
     def __init__(self, **props: Any) -> None:
         self._prop_names = ["children", "id", "data", "action", "reply", "name"]
@@ -43,7 +45,7 @@ class Transcript(_Widget):
 
 
 class Composer(_Widget):
-    """The message field, and all that belongs to a message before it is sent."""
+    """The message field, and everything else about a message before it is sent."""
 
 
 class History(_Widget):
@@ -55,15 +57,15 @@ class Log(_Widget):
 
 
 class SettingsButton(_Widget):
-    """The button that opens the settings of the conversation."""
+    """The button for the settings of the conversation."""
 
 
 class ImportButton(_Widget):
-    """The button that chooses a file and uploads it."""
+    """The button to choose a file and upload it."""
 
 
 class PaneButton(_Widget):
-    """The button that shows and hides a side pane, by its name: threads or history."""
+    """The button to show and hide a side pane, by its name: threads or history."""
 
 
 class BranchChip(_Widget):
@@ -75,7 +77,7 @@ class OutageBanner(_Widget):
 
 
 class Icon(_Widget):
-    """One icon by its name in Bootstrap Icons."""
+    """An icon by its name in Bootstrap Icons."""
 
 
 class Slot(_Widget):

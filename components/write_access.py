@@ -1,4 +1,4 @@
-"""Whether the person who acts may write in a conversation, as the page says it before they try."""
+"""Whether the acting person may write in a conversation, as the page says before they try."""
 
 from checkpoints import Store
 from checkpoints.people.members import Members
@@ -8,7 +8,7 @@ from words import _
 
 
 def describe_read_only(store: Store, thread_id: str | None) -> str | None:
-    """Return why the person cannot write in a conversation, or begin one; None where they can."""
+    """Return why the person cannot write in a conversation, or begin a new conversation; None if they can."""
     if thread_id is None:
         return _("You can read conversations here, not write in them.") if get_acting_role() == READER else None
     is_reader = store.database.separates_owners and Members(store).find_role(thread_id) is ThreadRole.READER
