@@ -1,4 +1,4 @@
-"""The short answers of the server's own: a text, a page with a sentence, a page that sends the browser on."""
+"""The server's own short answers: a text, a page with a sentence, and a page that sends the browser on."""
 
 import re
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from words import N_, _, get_language
 
-# Addresses of these pages hold tokens of links and codes of providers, which the next page is not to learn of.
+# Addresses of these pages contain tokens of links and codes of providers. The next page must not learn them.
 _METAS = (
     '<meta name="referrer" content="no-referrer">'
     '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     '<meta name="color-scheme" content="light dark">'
 )
 
-# A page hides it by its style sheet, so it is seen where the page's files do not arrive.
+# The page's style sheet hides this text, so it is visible only if the page's files do not arrive.
 LOST_FILES = N_(
     "The files of this page cannot be loaded, so it does not work. Behind a proxy, Waymark needs a host name or a port of "
     "its own, without a path: set PUBLIC_URL to that address. Otherwise, reload the page."
@@ -54,16 +54,16 @@ def build_page(status: HTTPStatus, title: str, text: str) -> Response:
 def build_refresh(address: str) -> Response:
     """Send the browser to an address of ours from a page of ours.
 
-    Not a redirect: the browser remembers that a redirect chain began on another site, and withholds a Strict cookie from
-    all of it, also the cookie that the redirect itself has just set.
+    This is not a redirect. If a redirect chain began on another site, the browser withholds a Strict cookie from the whole
+    chain, even the cookie just set by the redirect itself.
     """
     return HTMLResponse(f'{_build_head()}<meta http-equiv="refresh" content="0; url={escape(address)}"></html>')
 
 
 def build_key_page(script: str, page_key: str, next_path: str = "/", person: str = "") -> Response:
-    """Hand a new session's page key and person to a script of ours, which keeps them and goes on to an address of ours.
+    """Pass a new session's page key and person to our script. It keeps them and opens an address of ours.
 
-    Where the script does not arrive, a sentence says so after a moment.
+    If the script does not arrive, a sentence says so after a moment.
     """
     data = f'data-page-key="{escape(page_key)}" data-person="{escape(person)}" data-next="{escape(next_path)}"'
     text = f"<style>{_LATE_STYLE}</style><p>{escape(_(LOST_FILES))}</p>"

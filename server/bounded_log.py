@@ -1,4 +1,4 @@
-"""A limit on lines of the log, so that nobody can fill the disk or hide in the noise."""
+"""A limit on lines of the log, so nobody can fill the disk or hide in the noise."""
 
 import asyncio
 import logging
@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from starlette.types import Scope
 
-MAX_LINES = 5  # in each window
+# Each window has this many lines.
+MAX_LINES = 5
 WINDOW_SECONDS = 60
 Schedule = Callable[[float, Callable[[], None]], object]
 
@@ -16,7 +17,7 @@ def schedule_on_loop(seconds: float, function: Callable[[], None]) -> object:
 
 
 class LineLimiter:
-    """Admits the first lines of each window. At its end, `report` gets the number of the others, if there were any.
+    """Admit the first lines of each window. At its end, `report` gets the number of further lines, if there were any.
 
     It belongs to the event loop's thread.
     """
@@ -39,7 +40,7 @@ class LineLimiter:
 
 
 class WarningLimit(logging.Filter):
-    """Limits the warnings of a logger, such as those of uvicorn about requests that are no HTTP. Errors pass."""
+    """Limit the warnings of a logger, such as uvicorn's about requests other than HTTP. Errors pass."""
 
     def __init__(self, logger: logging.Logger, schedule: Schedule = schedule_on_loop) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The address of a person behind a proxy that adds TLS: tries are counted by it."""
+"""The address of a person behind a proxy with TLS. Tries are counted by it."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -7,13 +7,14 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 Network = IPv4Network | IPv6Network
-NETWORK_BITS = 64  # of an address of IPv6 that one customer has
+# This part of an IPv6 address identifies a customer's network.
+NETWORK_BITS = 64
 
 
 def read_client_address(scope: Scope, proxies: Sequence[Network]) -> str:
-    """Return the address of a request, as far as it can be trusted: the last one that no proxy of ours has.
+    """Return the trustworthy address of a request: the last address outside of our proxies.
 
-    Of IPv6, the network counts: one machine has millions of addresses.
+    For IPv6 it is the network, because a single machine has millions of addresses.
     """
     client, *_ = scope.get("client") or ("",)
     forwarded = ",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")

@@ -1,4 +1,4 @@
-"""Dash's backend for the page's own FastAPI server, and Dash without settings of its own."""
+"""Dash's backend for the page's own FastAPI server, and Dash without its environment variables."""
 
 import os
 from collections.abc import MutableMapping
@@ -9,12 +9,12 @@ from fastapi import FastAPI
 
 
 def make_backend(server: FastAPI) -> Any:
-    """Return a backend whose new server is this one. Dash imports Flask to compare it with a server that it is given."""
-
+    """Return a backend whose new server is this server. If Dash is given a server, it imports Flask to compare the two."""
     dash_server: Any = get_backend("fastapi")
 
     class Backend(dash_server):  # type: ignore[misc]  # Dash ships no types
-        websocket_capability = False  # Dash 4.4's WebSocket callbacks bypass authentication and die with the tab
+        # Dash 4.4's WebSocket callbacks bypass authentication and die with the tab.
+        websocket_capability = False
 
         @staticmethod
         def create_app(*_: Any, **__: Any) -> FastAPI:
@@ -24,6 +24,6 @@ def make_backend(server: FastAPI) -> Any:
 
 
 def remove_dash_variables(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Remove the variables that Dash reads, in either case: the settings of Waymark alone decide."""
+    """Remove Dash's environment variables, in either case, so only Waymark's settings apply."""
     for name in [name for name in environ if name.upper().startswith("DASH_")]:
         del environ[name]

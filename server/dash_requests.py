@@ -1,6 +1,6 @@
-"""The requests of the page, checked before they are used: Dash answers an unexpected request with an error.
+"""The requests of the page, checked in advance, because Dash answers an unexpected request with an error.
 
-A callback's body must name a callback, its inputs and its outputs; a file must be one that a package has registered.
+A callback's body must name a callback with its inputs and outputs. A file must be registered by a package.
 """
 
 import re
@@ -23,16 +23,18 @@ from server.request_bodies import (
 CALLBACK_PATH = "/_dash-update-component"
 PAGE_REQUEST_PREFIXES = (CALLBACK_PATH, "/api/actions/", "/api/panels")
 _JSON_PREFIXES = (CALLBACK_PATH, "/api/")
-_OTHER_BODIES = re.compile(r"/api/uploads/|.*/export\Z")  # files, and forms
+# The others are files, and forms.
+_OTHER_BODIES = re.compile(r"/api/uploads/|.*/export\Z")
 PACKAGES_PREFIX = "/_dash-component-suites/"
-MAX_REQUEST_VALUES = 20_000  # a request of the page is parsed on the event loop, 2.5 MB of [] for 0.3 s
+# A request of the page is parsed on the event loop: 2.5 MB of [] take 0.3 s.
+MAX_REQUEST_VALUES = 20_000
 NOT_A_REQUEST_TEXT = "This is not a request of the page.\n"
 
 
 class DashRequests:
-    """The ASGI layer before Dash's server. A request with values that no page sends arrives without a body.
+    """The ASGI layer before Dash's server. A request with values that no page sends loses its body.
 
-    `mend_texts` returns JSON whose escapes are text.
+    `mend_texts` returns JSON whose escapes are valid text.
     """
 
     def __init__(self, app: ASGIApp, dash: Dash, mend_texts: Callable[[bytes], bytes]) -> None:
@@ -48,7 +50,8 @@ class DashRequests:
             receive = replay_body(b"" if has_strange_values(body) else self._mend_texts(body), receive)
             send = self._note_refusal(scope, send)
         elif scope["type"] == "http" and scope["path"].startswith(PACKAGES_PREFIX):
-            self._dash._setup_server()  # type: ignore[no-untyped-call]  # registers the files; Dash does so at its first request
+            # Dash registers the files only at its first request, so this does it now.
+            self._dash._setup_server()  # type: ignore[no-untyped-call]
             if not is_registered_file(scope["path"], self._dash.registered_paths):
                 answer = PlainTextResponse("Not Found\n", 404)
         await (answer or self._app)(scope, receive, send)
@@ -63,7 +66,7 @@ class DashRequests:
 
 
 def has_json_body(scope: Scope) -> bool:
-    """Return whether the body of a request is read as JSON, whatever it says of itself."""
+    """Return whether a request's body is read as JSON, whatever its content type says."""
     is_command = scope["type"] == "http" and scope["method"] == "POST"
     return is_command and scope["path"].startswith(_JSON_PREFIXES) and not _OTHER_BODIES.match(scope["path"])
 
@@ -74,7 +77,7 @@ def has_strange_values(body: bytes) -> bool:
 
 
 class CallbackCheck:
-    """The ASGI layer within Dash's own, which has parsed the body of a callback already."""
+    """The ASGI layer inside Dash's own layer, after Dash has parsed the body of a callback."""
 
     def __init__(self, app: ASGIApp, get_callbacks: Callable[[], Mapping[str, Any]]) -> None:
         self._app = app
@@ -96,9 +99,9 @@ def is_registered_file(path: str, registered: Mapping[str, Any]) -> bool:
 
 
 def is_callback_request(request: Any, callbacks: Mapping[str, Any]) -> bool:
-    """Return whether a parsed body names a callback with the inputs, states and outputs that it has.
+    """Return whether a parsed body names a callback with exactly its inputs, states and outputs.
 
-    Of the values only the address is looked at, which every callback reads before it can check anything.
+    Of the values only the address is checked, because every callback reads it before it can check anything.
     """
     if not isinstance(request, dict) or not isinstance(output := request.get("output"), str):
         return False
@@ -106,7 +109,8 @@ def is_callback_request(request: Any, callbacks: Mapping[str, Any]) -> bool:
     changed = request.get("changedPropIds", [])
     return (
         callback is not None
-        and "callback" in callback  # else the browser runs it
+        # Otherwise the callback runs in the browser.
+        and "callback" in callback
         and _names_properties(request.get("inputs", []), callback["inputs"])
         and _names_properties(request.get("state", []), callback["state"])
         and _names_properties(_list_outputs(request.get("outputs")), _parse_output(output))
@@ -139,7 +143,7 @@ def _list_outputs(outputs: Any) -> Any:
 
 
 def _parse_output(output: str) -> list[dict[str, str]]:
-    """Return the properties that a callback's key names: `id.property`, or `..id.property...id.property..`."""
+    """Return the properties in a callback's key, `id.property`, or `..id.property...id.property..`."""
     names = output[2:-2].split("...") if output.startswith("..") else [output]
     parts = [name.rpartition(".") for name in names]
     return [{"id": identifier, "property": name} for identifier, _, name in parts]

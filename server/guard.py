@@ -1,8 +1,9 @@
-"""The guard: the outermost ASGI layer, for HTTP and WebSocket alike. It refuses every request that no rule allows.
+"""The guard: the outermost ASGI layer, for HTTP and WebSocket alike. It refuses every request unless a rule allows it.
 
-It exists because the inner layers do not see every request: HTTP middleware never runs for a WebSocket, Dash answers every
-unknown path with its page, reads bodies of any size, and looks at neither Host nor Origin over HTTP. A page anywhere on the
-web can send requests to this machine; Host stops DNS rebinding, Origin stops forged commands, the sign-in everybody else.
+The inner layers do not see every request. HTTP middleware never runs for a WebSocket. Dash answers every unknown path with
+its page, reads bodies of any size, and checks neither Host nor Origin over HTTP. Any page on the web can send requests to
+this machine: the check of Host stops DNS rebinding, the check of Origin stops forged commands, and the sign-in stops
+everybody else.
 """
 
 from __future__ import annotations
@@ -40,25 +41,33 @@ from words.requests import choose_language
 MAX_BODY_BYTES = 1_000_000
 ALLOWED_METHODS = ("GET", "HEAD", "POST")
 CLOSE_SESSION_ENDED = 4401
-MAX_STRANGER_BURST = 60  # requests for shared pages, of one address
+# The limits are for requests for shared pages from one address.
+MAX_STRANGER_BURST = 60
 MAX_STRANGER_REQUESTS_PER_SECOND = 1
 _log = logging.getLogger("waymark.guard")
 
 
 @dataclass(frozen=True)
 class AllowedRoutes:
-    """The allowed addresses. A prefix allows everything below it; an address in no field is not found."""
+    """The allowed addresses. A prefix allows everything below it. An address in no field is not found."""
 
     paths: frozenset[str]
     prefixes: tuple[str, ...] = ()
-    page_prefixes: tuple[str, ...] = ()  # of the page's frame, which holds no data; it is at "/" as well
-    public_paths: frozenset[str] = frozenset({"/healthz", "/readyz", "/metrics"})  # open without a cookie
-    shared_paths: frozenset[str] = frozenset()  # of pages that strangers read: nothing in them may act
-    public_prefixes: tuple[str, ...] = ()  # of static files that the page of the sign-in needs
-    static_prefixes: tuple[str, ...] = ()  # of files that a browser may keep
-    immutable_prefixes: tuple[str, ...] = ()  # of those files whose address contains the content's hash
-    user_file_prefixes: tuple[str, ...] = ()  # of users' files: nothing in them may act
-    max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where MAX_BODY_BYTES does not fit
+    # These addresses have the page's frame, which holds no data. It is at "/" as well.
+    page_prefixes: tuple[str, ...] = ()
+    public_paths: frozenset[str] = frozenset({"/healthz", "/readyz", "/metrics"})
+    # Strangers read these pages. Nothing in them may act.
+    shared_paths: frozenset[str] = frozenset()
+    # The page of the sign-in needs these static files.
+    public_prefixes: tuple[str, ...] = ()
+    # A browser may keep these files.
+    static_prefixes: tuple[str, ...] = ()
+    # The address of these static files contains the content's hash.
+    immutable_prefixes: tuple[str, ...] = ()
+    # These are users' files. Nothing in them may act.
+    user_file_prefixes: tuple[str, ...] = ()
+    # The limits are in bytes by prefix, where MAX_BODY_BYTES does not fit.
+    max_body_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def is_allowed(self, path: str) -> bool:
         return (
@@ -82,7 +91,7 @@ class AllowedRoutes:
 class Guard:
     """The ASGI app to serve. `hosts` are the allowed values of the Host header, port included.
 
-    A `proxy` names the person of each request; without it and without `sign_in`, nobody signs in (AUTH=none). The
+    A `proxy` names the person of each request. Without it and without `sign_in`, nobody signs in (AUTH=none). The
     `public_url` is the page's address behind a proxy.
     """
 
@@ -119,7 +128,8 @@ class Guard:
         set_language(choose_language(Headers(scope=scope)))
         if scope["type"] == "websocket":
             if await self._answer_early(scope):
-                await send({"type": "websocket.close", "code": 1008})  # before accept: the server answers 403
+                # Before an accept, the server answers 403.
+                await send({"type": "websocket.close", "code": 1008})
             else:
                 await self._serve_socket(scope, receive, send)
         elif scope["type"] == "http":
@@ -137,7 +147,7 @@ class Guard:
             await self._run_app(scope, receive, send)
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app. To it, the end of the session looks like a browser that closed the socket."""
+        """Run the app. For the app, the end of the session looks like a socket closed by the browser."""
         session = scope.get("state", {}).get("session")
         if SOCKET_PROTOCOL in Headers(scope=scope).get("sec-websocket-protocol", ""):
             send = accept_protocol(send)
@@ -163,7 +173,7 @@ class Guard:
             ending.cancel()
 
     async def _answer_early(self, scope: Scope) -> Response | None:
-        """Return the answer to a request that must not reach the app: a refusal or a sign-in; None for all others."""
+        """Return the answer to a request kept from the app, a refusal or a sign-in; None for all others."""
         answer = await self._check_sender(scope)
         if answer is None:
             is_found = _is_text(scope) and self._routes.is_allowed(scope["path"])
@@ -173,7 +183,7 @@ class Guard:
         return answer
 
     async def _check_sender(self, scope: Scope) -> Response | None:
-        """Return the answer to a request that the page did not send. It must not reveal which addresses exist."""
+        """Return the answer to a request from outside of the page. It must not reveal which addresses exist."""
         headers = Headers(scope=scope)
         host = [value.lower() for value in headers.getlist("host")]
         if len(host) != 1 or host[0] not in self._hosts:
@@ -187,7 +197,7 @@ class Guard:
         return await self._recognize(scope, headers, is_command=is_command)
 
     async def _recognize(self, scope: Scope, headers: Headers, *, is_command: bool) -> Response | None:
-        """Return None for a request of somebody who may send it, who is then in the scope's state."""
+        """Return None for a permitted request, after noting its person in the scope's state. Otherwise return the answer."""
         is_public = self._routes.is_public(scope["path"])
         if self._proxy is not None:
             return self._proxy.recognize(scope, is_public=is_public)
@@ -200,13 +210,13 @@ class Guard:
             return _build_outage()
 
     def _find_origin(self, scope: Scope, host: str) -> str:
-        """Return the origin of the page. A proxy may have replaced the Host header, and it alone speaks TLS."""
+        """Return the origin of the page. A proxy may have replaced the Host header, and only the proxy speaks TLS."""
         if self._public_url and (self._proxy or self._public_url.endswith(f"://{host}")):
             return self._public_url
         return f"{scope['scheme'].replace('ws', 'http')}://{host}"
 
     def _refuse_surplus(self, scope: Scope) -> Response | None:
-        """Refuse a request for data of a session that sends too many. Sockets are limited by their handshakes."""
+        """Refuse a request for data if its session sends too many. Sockets are limited by their handshakes."""
         path = scope["path"]
         if path in self._routes.shared_paths:
             is_admitted = self._rate_of_strangers.admit(self._read_address(scope))
@@ -229,7 +239,7 @@ class Guard:
         return None
 
     async def _run_app(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app; a failure, also one that the app itself answers with 500, becomes a text with an id and no more."""
+        """Run the app. A failure, even if the app itself answered 500, becomes a text with nothing but an id."""
         status = 0
 
         async def forward_message(message: Message) -> None:
@@ -244,7 +254,8 @@ class Guard:
         except Exception as failure:  # noqa: BLE001  the outer edge: no other layer handles the error
             error = failure
         if error and status not in (0, HTTPStatus.INTERNAL_SERVER_ERROR):
-            raise error  # half an answer is sent: the server cuts the connection, so that it is not taken for complete
+            # Half an answer is sent. The server cuts the connection, so nobody takes the answer for complete.
+            raise error
         if isinstance(error, SessionsUnavailableError):
             await _build_outage()(scope, receive, send)
         elif error or status == HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -276,12 +287,12 @@ class Guard:
 
 
 def _build_outage() -> Response:
-    """Build the answer while nobody can be recognized. It is no refusal: the page stays, and asks again."""
+    """Build the answer while nobody can be recognized. It is not a refusal: the page stays, and asks again."""
     return build_text(HTTPStatus.SERVICE_UNAVAILABLE, _("The database server does not answer."), {"Retry-After": "1"})
 
 
 def _is_text(scope: Scope) -> bool:
-    """Return whether the address is UTF-8. The server decodes any other address, such as half a surrogate pair, to marks."""
+    """Return whether the address is UTF-8. The server would decode others, such as half a surrogate pair, to marks."""
     try:
         unquote_to_bytes(scope.get("raw_path") or b"").decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""A log for programs: each record is one line of JSON, with the ids of its request and its run."""
+"""A log for programs: each record is a line of JSON, with the ids of its request and its run."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ _request: ContextVar[Mapping[str, str]] = ContextVar("request", default=MappingP
 
 
 def note_requests(app: ASGIApp) -> ASGIApp:
-    """Wrap the app, and let the records of each request have an id of its own and the path."""
+    """Wrap the app, and give the records of each request a unique id and the path."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
@@ -26,12 +26,12 @@ def note_requests(app: ASGIApp) -> ASGIApp:
 
 
 def read_request_id() -> str:
-    """Return the id of the request in progress; empty outside of one."""
+    """Return the id of the request in progress; empty outside of a request."""
     return str(_request.get().get("request", ""))
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record as one object. `read_ids` are called where the record is written."""
+    """Format a record as a JSON object. `read_ids` are called where the record is written."""
 
     def __init__(self, read_ids: Sequence[ReadIds]) -> None:
         super().__init__()
@@ -48,4 +48,5 @@ class JsonFormatter(logging.Formatter):
             fields |= read()
         if record.exc_info:
             fields["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(fields)  # ASCII alone, without a line break
+        # The line is ASCII only, without a line break.
+        return json.dumps(fields)

@@ -14,13 +14,13 @@ _log = logging.getLogger("waymark.guard")
 
 
 class KnockLog:
-    """Logs the first refusals of each window; one line at its end counts the others."""
+    """Log the first refusals of each window. A line at its end counts the others."""
 
     def __init__(self, schedule: Schedule = schedule_on_loop) -> None:
         self._limiter = LineLimiter(_report_refusals, schedule)
 
     def note_refusal(self, scope: Scope, status: int) -> None:
-        """Log a refusal, without the secrets that the address or the headers may hold."""
+        """Log a refusal, without any secrets of the address or the headers."""
         if not self._limiter.admit_line():
             return
         headers = Headers(scope=scope)

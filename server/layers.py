@@ -1,4 +1,4 @@
-"""The ASGI layers around the page's server: one page at many addresses, and the lifespan of the process."""
+"""The ASGI layers around the page's server: the same page at many addresses, and the lifespan of the process."""
 
 from collections.abc import Awaitable, Callable
 
@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 def serve_page_at(prefix: str, server: ASGIApp) -> ASGIApp:
-    """Serve the same page at every address below `prefix`; the page reads the rest of the address itself.
+    """Serve the same page at every address below `prefix`. The page reads the rest of the address itself.
 
     A separate route would not do: Dash sets itself up, and notes the request of its page, at its own addresses only.
     """

@@ -1,4 +1,4 @@
-"""Counts and times for Prometheus, at /metrics, for who has the key."""
+"""Counts and times for Prometheus, at /metrics, for clients with the key."""
 
 import asyncio
 import hmac
@@ -17,11 +17,12 @@ from server.answers import build_text
 
 METRICS_PATH = "/metrics"
 SAMPLE_SECONDS = 0.25
-SHORT_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds
+# The buckets are in seconds.
+SHORT_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class Metrics(logging.Handler):
-    """The metrics of one app. As a handler of the log, it counts its records."""
+    """The metrics of an app. As a handler of the log, it counts log records."""
 
     def __init__(self, key: str) -> None:
         super().__init__()
@@ -40,7 +41,7 @@ class Metrics(logging.Handler):
         self._sampling: asyncio.TimerHandle | None = None
 
     def add_gauge(self, name: str, meaning: str, read: Callable[[], float]) -> None:
-        """Add a value that is read whenever Prometheus asks."""
+        """Add a value to read whenever Prometheus asks."""
         Gauge(name, meaning, registry=self.registry).set_function(read)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -81,7 +82,7 @@ class Metrics(logging.Handler):
         return count_start
 
     def _sample(self, planned: float) -> None:
-        """Note how late this call comes, and plan the next."""
+        """Note the delay of this call, and plan the next."""
         now = time.monotonic()
         self._delays.observe(max(0.0, now - planned))
         self._sampling = asyncio.get_running_loop().call_later(SAMPLE_SECONDS, self._sample, now + SAMPLE_SECONDS)

@@ -1,7 +1,7 @@
-"""HTTP/1.1 by uvicorn and h11, with a deadline for the head of each request, and sockets that need few headers.
+"""HTTP/1.1 by uvicorn and h11, with a deadline for the head of each request, and a limit on headers of handshakes.
 
-h11 bounds the head in bytes (`MAX_HEAD_BYTES`), and answers requests that come at once in their order. Slow readers, slow
-bodies and floods are for the proxy before a server that strangers reach (see deploy/).
+h11 bounds the head in bytes (`MAX_HEAD_BYTES`), and answers simultaneous requests in their order. Slow readers, slow bodies
+and floods are for the proxy in front of a public server (see deploy/).
 """
 
 import asyncio
@@ -15,18 +15,19 @@ from server.session.session_authentication import COOKIE_PREFIX
 
 MAX_HEAD_BYTES = 65_536
 HEAD_SECONDS = 10.0
-MAX_PROXY_HEADERS = 4  # of a handshake: three are right
+# The proxy's headers in a handshake. Three are normal: the name, the groups and the secret.
+MAX_PROXY_HEADERS = 4
 MAX_PROXY_HEADER_BYTES = 4_000
-# websockets waits without end after longer lines, or more of them.
+# Beyond these limits, websockets waits forever.
 MAX_SOCKET_LINE_BYTES = 8_000
 MAX_SOCKET_HEADERS = 100
 _SOCKET_HEADERS = (b"host", b"origin", b"user-agent", b"accept-language", b"upgrade", b"connection")
 
 
 class HttpProtocol(H11Protocol):
-    """uvicorn's protocol. A connection is closed if the head of a request takes longer than `head_seconds`.
+    """uvicorn's protocol. It closes a connection if the head of a request takes longer than `head_seconds`.
 
-    `proxy_headers` are those in which a proxy names a person.
+    `proxy_headers` are the proxy's headers with a person's name.
     """
 
     def __init__(
@@ -53,11 +54,12 @@ class HttpProtocol(H11Protocol):
             self._deadline = self.loop.call_later(self._head_seconds, self.transport.close)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """Hand the connection to the socket's protocol, with the headers that a handshake needs."""
+        """Hand the connection to the socket's protocol, with only the headers for a handshake."""
         self._clear_deadline()
         named = _select_proxy_headers(self.headers, self._proxy_headers)
         if len(named) > MAX_PROXY_HEADERS or any(len(value) > MAX_PROXY_HEADER_BYTES for _, value in named):
-            self.send_400_response("The request is too large.")  # half of its groups would be another role
+            # A part of the groups could give another role, so the headers are not cut.
+            self.send_400_response("The request is too large.")
             return
         self.headers = [*_select_socket_headers(self.headers), *named]
         longest = max(len(event.target), *(len(name) + len(value) for name, value in self.headers))
@@ -73,9 +75,9 @@ class HttpProtocol(H11Protocol):
 
 
 def _select_socket_headers(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
-    """Select the headers that a socket's handshake needs, and of the cookies those of Waymark.
+    """Select the headers for a socket's handshake, and Waymark's own cookies.
 
-    All cookies of this host may be too long a line for websockets, which also waits for a body.
+    All cookies of this host together may be too long a line for websockets. It also waits for a body.
     """
     for name, value in headers:
         if name == b"cookie":
@@ -86,5 +88,5 @@ def _select_socket_headers(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[t
 
 
 def _select_proxy_headers(headers: Iterable[tuple[bytes, bytes]], names: frozenset[bytes]) -> list[tuple[bytes, bytes]]:
-    """Select the headers that name a person, and those that others read as them: more than one of each is refused."""
+    """Select the headers that name a person, also as others read their names. A repeated header is refused later."""
     return [(name, value) for name, value in headers if name.replace(b"_", b"-") in names]

@@ -1,4 +1,4 @@
-"""Bodies of requests that a layer reads before the app does."""
+"""Bodies of requests, read by a layer before the app."""
 
 import re
 
@@ -6,13 +6,14 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope
 
 _SEPARATORS = (b"[", b"{", b",")
-_MAX_VALUE_QUOTES = 4  # of a name and a text
+# A name and a text have this many quotes.
+_MAX_VALUE_QUOTES = 4
 _TEXT = re.compile(rb'"[^"]*"')
 _LARGE_NUMBER = re.compile(rb"(?:^|[\[,:\s])-?\d{17}|Infinity|NaN")
 
 
 def has_unknown_length(scope: Scope) -> bool:
-    """Return whether a request has a body, and does not say how long it is."""
+    """Return whether a request has a body of unknown length."""
     headers = Headers(scope=scope)
     return "transfer-encoding" in headers or (scope["method"] == "POST" and "content-length" not in headers)
 
@@ -40,14 +41,16 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 def has_large_number(body: bytes) -> bool:
-    """Return whether JSON has a whole number that not every reader of JSON, and no database, takes."""
+    """Return whether JSON has a whole number too large for some readers of JSON, and for every database."""
     return _LARGE_NUMBER.search(_TEXT.sub(b'""', body.replace(b"\\\\", b"").replace(b'\\"', b""))) is not None
 
 
 def has_more_separators(body: bytes, limit: int) -> bool:
-    """Return whether JSON has more brackets and commas outside of texts than the limit: about as many values are parsed."""
-    bare = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # the escapes that could hide the end of a text
-    if b"\0" in body or bare.count(b'"') > _MAX_VALUE_QUOTES * limit:  # other encodings have zeros, and hide their texts
+    """Return whether JSON has more brackets and commas outside of texts than the limit, and so about as many values."""
+    # These escapes could hide the end of a text.
+    bare = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # Other encodings contain zeros, and hide their texts.
+    if b"\0" in body or bare.count(b'"') > _MAX_VALUE_QUOTES * limit:
         return True
     outside = b"".join(bare.split(b'"')[::2])
     return sum(map(outside.count, _SEPARATORS)) > limit

@@ -1,4 +1,4 @@
-"""The rate of requests that a session may send: far more than a person causes, and less than keeps the server busy."""
+"""The rate of requests per session: far more than a person causes, and less than keeps the server busy."""
 
 import time
 from collections.abc import Callable
@@ -6,20 +6,22 @@ from dataclasses import dataclass
 
 MAX_BURST_REQUESTS = 1_000
 MAX_REQUESTS_PER_SECOND = 50
-MAX_BUCKETS = 200  # full ones among them
-MAX_BUSY_BUCKETS = 10_000  # of more addresses than that, the first are forgotten
+# Full buckets count as well.
+MAX_BUCKETS = 200
+# With more addresses than this, the oldest buckets are dropped.
+MAX_BUSY_BUCKETS = 10_000
 
 
 @dataclass
 class _Bucket:
-    """The requests that a session may still send at once, at a moment."""
+    """The requests that a session could send at the time `at`."""
 
     requests: float
     at: float
 
 
 class RequestRate:
-    """Admits requests of each session, or of each address: a burst, and then so many a second."""
+    """Admit requests of each session, or of each address: a burst, and then so many a second."""
 
     def __init__(
         self,
@@ -39,7 +41,8 @@ class RequestRate:
         bucket.requests, bucket.at = self._count_requests(bucket, now), now
         is_admitted = bucket.requests >= 1
         bucket.requests -= is_admitted
-        if len(self._buckets) > MAX_BUCKETS:  # a full bucket is as good as none
+        if len(self._buckets) > MAX_BUCKETS:
+            # A full bucket is as good as none.
             found = self._buckets.items()
             busy = [(key, each) for key, each in found if self._count_requests(each, now) < self._max_burst]
             self._buckets = dict(busy[-MAX_BUSY_BUCKETS:])

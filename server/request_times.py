@@ -1,4 +1,4 @@
-"""The times of requests, for a collector of traces: with their routes, and without paths, which may hold a secret."""
+"""The times of requests, for a collector of traces: with routes instead of paths, which may contain a secret."""
 
 import time
 from collections.abc import Callable
@@ -9,19 +9,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.json_log import read_request_id
 
-UNTIMED_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})  # programs ask for them, again and again
-UNTIMED_ROUTES = frozenset({"/api/events", "/api/threads/{thread_id:thread}/events"})  # pages do, without a socket
+# Programs poll these paths.
+UNTIMED_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+# Pages without a socket poll these routes.
+UNTIMED_ROUTES = frozenset({"/api/events", "/api/threads/{thread_id:thread}/events"})
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
-NO_ANSWER = 0  # the status of a request that has none: its client has gone, or the server has failed
+# A request without an answer has this status: its client has gone, or the server has failed.
+NO_ANSWER = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TimedRequest:
-    """A request that has ended. Times are nanoseconds since 1970."""
+    """A finished request. Times are nanoseconds since 1970."""
 
-    id: str  # as in the log
+    # The log has the same id.
+    id: str
     method: str
-    route: str  # its pattern; empty where none has taken it, as for files and refusals
+    # It is the route's pattern; it is empty if no route took the request, as for files and refusals.
+    route: str
     status: int
     began_ns: int
     ended_ns: int

@@ -17,14 +17,18 @@ from server.bounded_log import WarningLimit
 from server.protocol import MAX_HEAD_BYTES, HttpProtocol
 
 MAX_OPEN_FILES = 8_192
-RESERVED_FILES = 256  # for the database, providers, the programs of tools, and files that are served
-MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
-ENDING_SECONDS = 2  # after Ctrl+C, for requests that are under way; then they are cancelled
-REPLACEMENT_SECONDS = 10  # the same after SIGTERM: a person's upload or import is not cut by a deployment
+# They are for the database, providers, the programs of tools, and served files.
+RESERVED_FILES = 256
+# The page sends a receipt over its socket.
+MAX_SOCKET_MESSAGE_BYTES = 16_384
+# After Ctrl+C, requests in progress get this time before they are cancelled.
+ENDING_SECONDS = 2
+# The same after SIGTERM: a deployment must not cut a person's upload or import.
+REPLACEMENT_SECONDS = 10
 
 
 def raise_file_limit() -> int:
-    """Let this process open up to MAX_OPEN_FILES files, or as many as the system allows. Return how many."""
+    """Let this process open up to MAX_OPEN_FILES files, or as many as the system allows. Return the number."""
     current, allowed = (
         MAX_OPEN_FILES if limit == resource.RLIM_INFINITY else limit for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
     )
@@ -42,7 +46,7 @@ def count_allowed_connections(files: int) -> int:
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Open a socket that listens on a port; 0 takes any free one. Raises `OSError`."""
+    """Open a listening socket on a port; 0 takes any free port. Raises `OSError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -82,11 +86,15 @@ def _configure(asgi: ASGIApp, proxy_headers: frozenset[bytes]) -> uvicorn.Config
         http=partial(HttpProtocol, proxy_headers=proxy_headers),  # type: ignore[arg-type]  # called like the class
         h11_max_incomplete_event_size=MAX_HEAD_BYTES,
         limit_concurrency=count_allowed_connections(raise_file_limit()),
-        ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
-        log_config=None,  # its own handlers would write lines without a time, and without escaping what they quote
+        # The page is usually on the same machine, where compression costs more than it saves.
+        ws_per_message_deflate=False,
+        # uvicorn's own handlers would write lines without a time, and without escaping quoted texts.
+        log_config=None,
         log_level="warning",
-        proxy_headers=False,  # every client on this machine could claim an address and a scheme
-        access_log=False,  # an address may contain the launch token
+        # Otherwise every client on this machine could claim an address and a scheme.
+        proxy_headers=False,
+        # An address may contain the launch token.
+        access_log=False,
         ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
         server_header=False,
         timeout_graceful_shutdown=ENDING_SECONDS,
@@ -95,12 +103,12 @@ def _configure(asgi: ASGIApp, proxy_headers: frozenset[bytes]) -> uvicorn.Config
 
 
 def _is_no_cancellation(record: logging.LogRecord) -> bool:
-    """Leave out the traceback of a request that the end of the server cancels: a line counts them already."""
+    """Leave out the traceback of a request cancelled by the end of the server: another line counts these."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """A server that announces that the page can be opened."""
+    """A server with a callback for the time when the page can be opened."""
 
     def __init__(
         self, config: uvicorn.Config, announce: Callable[[], None], finish_start: Callable[[], Awaitable[None]]
@@ -108,7 +116,8 @@ class _AnnouncingServer(uvicorn.Server):
         super().__init__(config)
         self._announce = announce
         self._finish_start = finish_start
-        self.failure: Exception | None = None  # of the end of the start
+        # `finish_start` raised this error.
+        self.failure: Exception | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig == signal.SIGTERM:
@@ -118,7 +127,8 @@ class _AnnouncingServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._announce()
-        self._background = asyncio.create_task(self._run_background())  # it ends with the loop
+        # The task ends with the loop.
+        self._background = asyncio.create_task(self._run_background())
 
     async def _run_background(self) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The page's own files as the browser gets them: the modules, every stylesheet in one, the icons.
+"""The page's own files as the browser gets them: the modules, a single stylesheet, the icons.
 
 Third-party files come from the installed packages: none is copied, none is fetched.
 """
@@ -24,7 +24,7 @@ _DYNAMIC_IMPORT = re.compile(r'(lazy\(\s*\(\) => import\(")([^"]+)')
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 _ASSETS = Path(__file__).parent.parent / "assets"
 _MODULES = _ASSETS / "modules"
-# The browser's rooms, floor by floor: a module imports only from its own room and from those before it.
+# The folders of the browser's modules are in order: a module imports only from its own and earlier folders.
 ROOMS = ("lib", "page", "dialogs", "settings", "message", "transcript", "composer", "history", "threads")
 _MEDIA_TYPES = {
     "mjs": "text/javascript",
@@ -39,7 +39,7 @@ _ICON_LIST = re.compile(r"export const ICONS = \[(.*?)\]", re.DOTALL)
 
 
 def build_bundle(sources: Mapping[str, str]) -> str:
-    """Join the entry and all modules that it needs, each after its imports. `sources` maps paths in `assets/` to texts."""
+    """Join the entry and its modules, each after its imports. `sources` maps paths in `assets/` to texts."""
     imports: dict[str, list[str]] = {}
     open_paths = [ENTRY]
     while open_paths:
@@ -52,7 +52,7 @@ def build_bundle(sources: Mapping[str, str]) -> str:
 
 
 def build_lazy_module(path: str, source: str) -> str:
-    """Take the imports of eager modules from the bundle. A second copy of a module would have a state of its own."""
+    """Take the imports of eager modules from the bundle, because a second copy of a module would have its own state."""
     bundle = posixpath.relpath(ENTRY, posixpath.dirname(path))
     return f'import {{ modules }} from "{bundle}"; {_link_imports(path, source)}'
 
@@ -83,7 +83,7 @@ def _resolve(path: str, address: str) -> str:
 
 
 def _find_bootstrap() -> Path:
-    """Return the folder of Bootstrap's files. An import of its package would run Flask, Jinja and WTForms."""
+    """Return the folder of Bootstrap's files. Importing its package would run Flask, Jinja and WTForms."""
     package = find_spec("flask_bootstrap")
     assert package, "requirements.txt names Bootstrap-Flask"
     return Path(str(package.origin)).parent / "static" / "bootstrap5"
@@ -94,7 +94,7 @@ _BOOTSTRAP = _find_bootstrap()
 
 @cache
 def load_inline_scripts() -> dict[str, str]:
-    """Read the scripts within the page's frame, by their names in it."""
+    """Read the scripts inside the page's frame, by their names in it."""
     return {name: (_ASSETS / name).read_text(encoding="utf-8") for name in ("early.js", "early-field.js")}
 
 
@@ -120,7 +120,7 @@ def load_page_files() -> PageFiles:
 
 
 def _build_texts() -> dict[str, str]:
-    """Build each text by its path. Lazy files keep their paths in `assets/`: they name each other relatively."""
+    """Build each text by its path. Lazy files keep their paths in `assets/`, because they name each other relatively."""
     modules = {
         path.relative_to(_ASSETS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(_ASSETS.rglob("*.mjs"))
     }
@@ -142,7 +142,7 @@ def _build_texts() -> dict[str, str]:
 
 @cache
 def build_words(language: str) -> StaticFile:
-    """Build the browser's part of a catalogue. A script, because it must be there before the modules run."""
+    """Build the browser's part of a catalogue. It is a script, because it must be there before the modules run."""
     from words.catalogues import load_catalogue  # noqa: PLC0415  (Babel, which English does not need)
 
     texts = json.dumps(load_catalogue(language).list_browser_texts(), ensure_ascii=False)
@@ -150,7 +150,7 @@ def build_words(language: str) -> StaticFile:
 
 
 def build_stylesheet() -> str:
-    """Join Bootstrap, the colours of code, and the panels' own. One file: each costs every cold load some ms."""
+    """Join Bootstrap, the colours of code, and the panels' styles in a single file: each file costs a cold load some ms."""
     bootstrap = (_BOOTSTRAP / "css" / "bootstrap.min.css").read_text(encoding="utf-8")
     bootstrap = bootstrap.replace("/*# sourceMappingURL=bootstrap.min.css.map */", "")
     return "\n".join(
@@ -161,21 +161,21 @@ def build_stylesheet() -> str:
 def build_highlight_css() -> str:
     """Return the rules for highlighted code in light and in dark colours.
 
-    Of pygments' styles these two have at least 4.5:1 (WCAG AA) in every colour, on #f3f5f5 and on #1b1f20.
+    These two styles of pygments have at least 4.5:1 (WCAG AA) in every colour, on #f3f5f5 and on #1b1f20.
     """
     light = _build_colour_rules("xcode", ":root:not([data-bs-theme=dark]) .code")
     return light + _build_colour_rules("lightbulb", "[data-bs-theme=dark] .code")
 
 
 def _build_colour_rules(style: str, selector: str) -> str:
-    """Build the token rules of a style without its backgrounds and frames, which the page sets itself."""
+    """Build the token rules of a style. Its backgrounds and frames are left out, because the page sets them itself."""
     rules = HtmlFormatter(style=style).get_token_style_defs(selector)  # type: ignore[no-untyped-call]
     lines = (re.sub(r"(background-color|border): [^;}]+;? ?", "", rule) for rule in rules)
     return "".join(line + "\n" for line in lines if "{ }" not in line)
 
 
 def _list_eager_styles() -> list[Path]:
-    """List the stylesheets of the rooms, lower floors first: the rules of one panel come after those of all."""
+    """List the stylesheets of the folders in order, so a panel's rules come after the common rules."""
     return [
         path
         for room in ROOMS
@@ -185,7 +185,7 @@ def _list_eager_styles() -> list[Path]:
 
 
 def build_icon_sprite() -> str:
-    """Build a sprite of the page's icons, out of the package's two thousand."""
+    """Build a sprite of the page's icons, a selection of the package's two thousand."""
     listed = _ICON_LIST.search((_MODULES / "lib" / "icons.mjs").read_text(encoding="utf-8"))
     names = set(re.findall(r'"([^"]+)"', listed[1])) if listed else set()
     every = (_BOOTSTRAP / "icons" / "bootstrap-icons.svg").read_text(encoding="utf-8")

@@ -15,8 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ASSETS_PREFIX = "/assets/"
 LIBRARIES_PREFIX = "/_dash-component-suites/"
-VERSION_HEADER = b"waymark-page"  # of every other answer: an open page learns that it is older than the server
-MAX_KEPT_LIBRARIES = 64  # Dash takes any version in an address, so addresses have no end
+# Every other answer has this header, so an open page learns that it is older than the server.
+VERSION_HEADER = b"waymark-page"
+# Dash takes any version in an address, so the number of addresses is unlimited.
+MAX_KEPT_LIBRARIES = 64
 
 
 @dataclass(frozen=True)
@@ -34,29 +36,31 @@ class StaticFile:
         headers = {"ETag": self.etag, "Vary": "Accept-Encoding"}
         if request.get("if-none-match") == self.etag:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-        if "gzip" not in request.get("accept-encoding", "") or self.media_type.startswith("font/"):  # compressed already
+        if "gzip" not in request.get("accept-encoding", "") or self.media_type.startswith("font/"):
+            # Fonts are compressed already.
             return Response(self.content, headers=headers, media_type=self.media_type)
         return Response(self.compressed, headers=headers | {"Content-Encoding": "gzip"}, media_type=self.media_type)
 
 
 @dataclass(frozen=True)
 class PageFiles:
-    """The page's own files by their paths. One hash of all contents is part of every address.
+    """The page's own files by their paths. A hash of all contents is part of every address.
 
-    One hash, because the files name each other: the bundle names the lazy modules, and they name the bundle.
+    The hash is shared because the files name each other: the bundle names the lazy modules, and they name the bundle.
     """
 
     version: str
     files: Mapping[str, StaticFile]
-    late: Mapping[str, Callable[[], StaticFile]] = field(default_factory=dict)  # built when they are first asked for
+    # These files are built when they are first requested.
+    late: Mapping[str, Callable[[], StaticFile]] = field(default_factory=dict)
 
     @property
     def root(self) -> str:
-        """Return the start of every address, without a slash at the end."""
+        """The beginning of every address, without a slash at the end."""
         return f"{ASSETS_PREFIX}{self.version}"
 
     def find_file(self, address: str) -> StaticFile | None:
-        """Return the file of an address of any version: a page that is older than the server loads its lazy parts late."""
+        """Return the file of an address of any version, because a page older than the server loads its lazy parts late."""
         _, _, path = address.removeprefix(ASSETS_PREFIX).partition("/")
         found = self.files.get(path)
         return self.late[path]() if found is None and path in self.late else found

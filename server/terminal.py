@@ -11,11 +11,12 @@ from typing import Self, TextIO
 
 PROGRESS_AFTER_SECONDS = 1.0
 PROGRESS_EVERY_SECONDS = 0.1
-USUAL_COLUMNS = 80  # of a terminal that does not know its width
+# A terminal that does not know its width has this width.
+USUAL_COLUMNS = 80
 
 
 def escape_controls(text: str) -> str:
-    """Return the text with every character that a terminal may act on written out, such as \\x1b."""
+    """Return the text with every character written out that a terminal may act on, such as \\x1b."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() or each in "\n\t" else each.encode("unicode_escape").decode() for each in text)
@@ -29,7 +30,7 @@ def use_utf8() -> None:
 
 
 class EscapingFormatter(logging.Formatter):
-    """Formats records of the log, with escaped texts, also in tracebacks, and times with their offset from UTC."""
+    """Format records of the log, with escaped texts, also in tracebacks, and times with their offset from UTC."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
         return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
@@ -39,7 +40,7 @@ class EscapingFormatter(logging.Formatter):
 
 
 def configure_log(formatter: logging.Formatter | None = None) -> None:
-    """Send every log to the terminal: warnings, and of sessions also normal events. A later call replaces it."""
+    """Send every log to the terminal: warnings, and for sessions also normal events. A later call replaces it."""
     handler = logging.StreamHandler()
     handler.setFormatter(formatter or EscapingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
@@ -47,16 +48,16 @@ def configure_log(formatter: logging.Formatter | None = None) -> None:
 
 
 class ProgressLine:
-    """One line on a terminal, written over and over, for work that takes longer than a second; cleared at the end.
+    """A line on a terminal, rewritten repeatedly, for work longer than a second. It is cleared at the end.
 
-    A thread draws it, so that the line also appears while the work reports nothing. Without a terminal nothing is written:
-    a log needs no moving line.
+    A thread draws it, so the line also appears while the work reports nothing. Without a terminal nothing is written,
+    because a log needs no moving line.
     """
 
     def __init__(self, output: TextIO) -> None:
         self._output = output
-        self._text: object = ""  # that is to be shown
-        self._width = 0  # of the text that is shown
+        self._text: object = ""
+        self._width = 0
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._draw_until_end, daemon=True)
@@ -75,14 +76,13 @@ class ProgressLine:
         self.clear()
 
     def show(self, text: object) -> None:
-        """Show a text from the next drawing on."""
         self._text = text
 
     def draw(self) -> None:
-        """Write the text over the line."""
         with self._lock:
             columns = _count_columns(self._output)
-            shown = escape_controls(str(self._text))[: columns - 1]  # a longer one would begin a second line
+            # A longer text would begin a second line.
+            shown = escape_controls(str(self._text))[: columns - 1]
             if shown:
                 self._write(shown.ljust(self._width))
                 self._width = len(shown)

@@ -1,7 +1,7 @@
-"""The way in behind an authenticating proxy: it signs people in, and names the person of each request in a header.
+"""The sign-in behind an authenticating proxy: it signs people in, and names the person of each request in a header.
 
-A request is the proxy's if it comes from one of the proxy's networks and carries the secret. Every other one is refused,
-whoever it claims to be. No header that names a person, or the secret, reaches the app.
+A request is the proxy's if it comes from the proxy's networks and carries the secret. Any other request is refused, whoever
+it claims to be. No header with a person's name or the secret reaches the app.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ _NOBODY = N_("The proxy named no person.")
 
 @dataclass(frozen=True)
 class TrustedProxy:
-    """The proxy before this server. No person has a name of `reserved_names`."""
+    """The proxy in front of this server. No person may have a name in `reserved_names`."""
 
     networks: Sequence[Network]
     secret: str
     person_header: str
     reserved_names: frozenset[str] = frozenset()
     groups_header: str = DEFAULT_GROUPS_HEADER
-    choose_role: Callable[[frozenset[str]], str] | None = None  # of who is in these groups; None: nobody has a role
+    # It gives the role for a person's groups. It is None if there are no roles.
+    choose_role: Callable[[frozenset[str]], str] | None = None
 
     @property
     def header_names(self) -> frozenset[bytes]:
         return frozenset({self.person_header.lower().encode(), self.groups_header.lower().encode(), SECRET_HEADER.encode()})
 
     def recognize(self, scope: Scope, *, is_public: bool = False) -> Response | None:
-        """Return None for a request of the proxy, whose person is then in the scope's state; else a refusal.
+        """Return None for a request of the proxy, after noting its person in the scope's state; otherwise a refusal.
 
-        Public addresses are open to everybody, and hear no name.
+        Public addresses are open to everybody, and get no person.
         """
         names, groups, given_secrets = self._take_headers(scope)
         if is_public:
@@ -59,14 +60,15 @@ class TrustedProxy:
         if self.choose_role is not None:
             scope["state"]["role"] = self.choose_role(_parse_groups(groups))
         is_page = scope["type"] == "http" and scope["method"] == "GET"
-        if is_page and scope["path"] == SIGN_IN_PATH:  # the page goes there when the proxy has signed it out
+        if is_page and scope["path"] == SIGN_IN_PATH:
+            # The page goes there when the proxy has signed it out.
             return build_refresh("/")
         return None
 
     def _take_headers(self, scope: Scope) -> tuple[list[bytes] | None, list[bytes], list[bytes]]:
         """Take the values of our headers out of a request: names, groups and secrets.
 
-        The first is None if a header comes under a name that others read as one of these, or the groups come twice.
+        The names are None if a header has a name that others read as ours, or if the groups come twice.
         """
         own = {name.lower().encode(): list[bytes]() for name in (self.person_header, self.groups_header, SECRET_HEADER)}
         rest, is_disguised = [], False
@@ -82,7 +84,7 @@ class TrustedProxy:
         return None if is_disguised or len(groups) > 1 else names, groups, given_secrets
 
     def _is_from_proxy(self, scope: Scope, given_secrets: Sequence[bytes]) -> bool:
-        """Return whether the request has the secret, once, and comes from the proxy. No other header changes where from."""
+        """Return whether the request has the secret, once, and comes from the proxy. No other header changes its origin."""
         has_secret = len(given_secrets) == 1 and secrets.compare_digest(given_secrets[0], self.secret.encode())
         address, *_port = scope.get("client") or ("",)
         return has_secret and _is_in(address, self.networks)
@@ -91,7 +93,8 @@ class TrustedProxy:
 def _is_in(text: str, networks: Sequence[Network]) -> bool:
     try:
         address = ip_address(text)
-    except ValueError:  # a socket of this machine has none
+    except ValueError:
+        # A socket of this machine has no address.
         return False
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
@@ -99,7 +102,7 @@ def _is_in(text: str, networks: Sequence[Network]) -> bool:
 
 
 def _parse_person(values: Sequence[bytes]) -> str | None:
-    """Return the name of a person; None unless there is one, and in one piece: proxies join headers with commas."""
+    """Return the name of a person; None unless a single header has a single name: proxies join headers with commas."""
     try:
         [name] = [value.decode() for value in values]
     except ValueError:
@@ -109,6 +112,6 @@ def _parse_person(values: Sequence[bytes]) -> str | None:
 
 
 def _parse_groups(values: Sequence[bytes]) -> frozenset[str]:
-    """Return the groups of a person, which proxies join with commas."""
+    """Return the groups of a person, joined with commas by proxies."""
     texts = (value.decode(errors="replace") for value in values)
     return frozenset(group.strip() for text in texts for group in text.split(",") if group.strip())

@@ -1,4 +1,4 @@
-"""The process that works and serves no page: it runs until a signal ends it."""
+"""The process that works and serves no page, until a signal ends it."""
 
 import asyncio
 import logging
@@ -12,8 +12,10 @@ from starlette.types import ASGIApp
 
 _log = logging.getLogger(__name__)
 
-MAX_CONNECTIONS = 100  # of programs that watch the process
-MAX_CLOSE_SECONDS = 2  # that a client which does not read may hold the end
+# Programs that watch the process may have this many connections.
+MAX_CONNECTIONS = 100
+# A client that does not read may delay the end by this time.
+MAX_CLOSE_SECONDS = 2
 
 
 async def run_until_signal(start: Callable[[], Awaitable[None]], close: Callable[[], Awaitable[None]]) -> None:
@@ -24,7 +26,8 @@ async def run_until_signal(start: Callable[[], Awaitable[None]], close: Callable
     try:
         await start()
         await ended.wait()
-        for number in (signal.SIGINT, signal.SIGTERM):  # a second one ends the process at once
+        # A second signal ends the process at once.
+        for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().remove_signal_handler(number)
     finally:
         await close()
@@ -32,7 +35,7 @@ async def run_until_signal(start: Callable[[], Awaitable[None]], close: Callable
 
 @asynccontextmanager
 async def answer_beside(asgi: ASGIApp, listener: socket.socket | None) -> AsyncIterator[None]:
-    """Answer requests on a socket until the end of the block, for programs that watch the process."""
+    """Answer requests of monitoring programs on a socket until the end of the block."""
     if listener is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""The way in of one person: a link that works once is swapped for a session."""
+"""The sign-in of a single person: a link for a single use is exchanged for a session."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ _LINK_TEXT = N_(
 
 
 class LinkSignIn(SessionAuthentication):
-    """Signs browsers in by links. `on_stale_link` is called with a new link when a used one is opened and no other is
-    valid.
-    """
+    """The sign-in by links. `on_stale_link` gets a new link when somebody opens a used link and no other link is valid."""
 
     def __init__(
         self,
@@ -43,7 +41,7 @@ class LinkSignIn(SessionAuthentication):
         self._token: bytes | None = None
 
     def create_link(self) -> str:
-        """Return a new link, which signs one browser in, once. An earlier one that was not used stops working."""
+        """Return a new link to sign in a single browser, once. An earlier unused link stops working."""
         token = secrets.token_urlsafe(32)
         self._token = token.encode()
         return f"{self.address}/?token={token}"
@@ -61,18 +59,20 @@ class LinkSignIn(SessionAuthentication):
         return build_page(status, _(_NOT_SIGNED_IN), _(_LINK_TEXT))
 
     async def _redeem_link(self, scope: Scope, session: Session | None, token: str) -> Response:
-        """Swap the token of a link for a cookie and a page key, once."""
+        """Exchange the token of a link for a cookie and a page key, once."""
         if self._use_token(token):
             return await self.begin_session(scope)
-        if self._token is None:  # else the terminal shows a good link already, and strangers cannot fill it
+        # Otherwise the terminal already shows a valid link, and strangers cannot fill the terminal.
+        if self._token is None:
             self._on_stale_link(self.create_link())
         if session:
-            return build_refresh("/")  # the link stays in the terminal for a page that has lost its key
+            # The link stays in the terminal for a page that has lost its key.
+            return build_refresh("/")
         text = _("A link works once. Open the newest link that Waymark printed in the terminal.")
         return build_page(HTTPStatus.FORBIDDEN, _("This link no longer works"), text)
 
     def _use_token(self, token: str) -> bool:
-        """Use the link's token up; false for any other. The comparison takes the same time for every guess."""
+        """Use up the link's token; return False for any other token. The comparison takes the same time for every guess."""
         if self._token is None or not secrets.compare_digest(token.encode("utf-8", "replace"), self._token):
             return False
         self._token = None
@@ -80,6 +80,5 @@ class LinkSignIn(SessionAuthentication):
 
 
 def read_token(scope: Scope) -> str | None:
-    """Return the token of a link."""
     tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token")
     return tokens[0] if tokens else None

@@ -1,8 +1,8 @@
 """Authentication by sessions: a cookie and a page key together let a browser's requests in.
 
-The cookie alone does not: browsers send it to every port of this host. The page keeps its key in `localStorage`, which
-belongs to one port, and adds it to each request. A navigation can carry the cookie alone, so the cookie alone gets the
-page's frame and its static files, which hold nothing of anybody. For the sign-in see `sign_in`, and people.sign_in.
+The cookie alone does not, because browsers send it to every port of this host. The page keeps its key in `localStorage`,
+separate for each port, and adds it to each request. A navigation can carry only the cookie. So the cookie alone gets the
+page's frame and its static files, because they contain nothing personal. For the sign-in see `sign_in`, and people.sign_in.
 """
 
 from __future__ import annotations
@@ -22,17 +22,21 @@ from server.session.session_log import SessionLog
 from server.session.sessions import MAX_SESSION_SECONDS, NotDurableError, Session, Sessions
 from words import _
 
-Record = Callable[[str, Scope, str], Awaitable[None]]  # of what happened, in which request, and to whom
-SIGN_IN_PATH = "/sign-in"  # the page goes there when its session has ended
+# It takes the kind of the event, its request, and the person.
+Record = Callable[[str, Scope, str], Awaitable[None]]
+# The page goes there when its session has ended.
+SIGN_IN_PATH = "/sign-in"
 PAGE_KEY_HEADER = "x-waymark-page-key"
-COOKIE_PREFIX = "waymark_"  # the port follows: browsers share cookies between all ports of a host
-SOCKET_PROTOCOL = "waymark"  # a page offers its socket this protocol and its key: it cannot add a header
+# The port follows, because browsers share cookies between all ports of a host.
+COOKIE_PREFIX = "waymark_"
+# A page offers its socket this protocol and its key, because it cannot add a header.
+SOCKET_PROTOCOL = "waymark"
 
 
 class SessionAuthentication(ABC):
-    """Recognizes browsers by their sessions, and begins sessions.
+    """Recognize browsers by their sessions, and begin sessions.
 
-    `script` is the address of the script that keeps the page key. `public_url` is the address behind a proxy.
+    `script` is the address of the script for the page key. `public_url` is the address behind a proxy.
     """
 
     def __init__(
@@ -49,7 +53,8 @@ class SessionAuthentication(ABC):
         self.address = public_url or address
         self.cookie_name = COOKIE_PREFIX + _read_port(self.address)
         self._script = script
-        self.record: Record = _record_nothing  # for the audit log
+        # The audit log replaces this function.
+        self.record: Record = _record_nothing
 
     @abstractmethod
     def create_link(self) -> str:
@@ -61,17 +66,18 @@ class SessionAuthentication(ABC):
 
     @abstractmethod
     def explain_refusal(self) -> str:
-        """Return a text for a request that has no session."""
+        """Return a text for a request without a session."""
 
     @abstractmethod
     def build_way_in(self, scope: Scope, status: HTTPStatus) -> Response:
-        """Build the page for a browser that has no session."""
+        """Build the page for a browser without a session."""
 
     def close(self) -> None:  # noqa: B027  (most hold nothing)
         """Release its resources."""
 
     async def answer(self, scope: Scope, headers: Headers, *, needs_page_key: bool) -> Response | None:
-        """Return None for a request of a session, which is then in the scope's state; else a sign-in or a refusal.
+        """Return None for a request of a session, after noting the session in the scope's state; else a sign-in or a
+        refusal.
 
         Raises `SessionsUnavailableError`.
         """
@@ -95,7 +101,7 @@ class SessionAuthentication(ABC):
     async def begin_session(
         self, scope: Scope, *, person: str = "", role: str = "", next_path: str = "/", credential: str | None = None
     ) -> Response:
-        """Begin a new session of a browser, end its former one, and give it the cookie and the key.
+        """Begin a new session of a browser, end its previous session, and send it the cookie and the key.
 
         `credential`: see `Sessions.begin`.
         """
@@ -103,7 +109,8 @@ class SessionAuthentication(ABC):
         former = await self.find_session(headers)
         created = await self.sessions.begin(headers.get("user-agent", ""), person, role, credential)
         self.log.note_sign_in(scope, created.session)
-        with suppress(NotDurableError):  # the new one replaces it in any case
+        # The new session replaces the previous session in any case.
+        with suppress(NotDurableError):
             replaced = await self.sessions.end([former.id]) if former else []
             for each in (*replaced, *created.ended):
                 self.log.note_replacement(each)
@@ -126,8 +133,8 @@ class SessionAuthentication(ABC):
 
     def refuse(self, scope: Scope, headers: Headers) -> Response:
         if _is_page(scope) and headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
-            # A link on another site: browsers hold the Strict cookie back, but not when this page asks once more.
-            # One slash: two would begin the name of another host.
+            # Browsers hold the Strict cookie back for a link on another site, but not when this page asks again.
+            # Two slashes at the beginning would name another host.
             path = "/" + quote(scope["path"]).lstrip("/")
             return build_refresh(f"{path}?{scope['query_string'].decode('latin-1')}")
         is_shown = scope["path"] in ("/", SIGN_IN_PATH) or "text/html" in headers.get("accept", "")
@@ -138,7 +145,7 @@ class SessionAuthentication(ABC):
 
 
 def _read_port(address: str) -> str:
-    """Return the port of a page's address: every process behind it has the same cookie."""
+    """Return the port of a page's address, so every process behind the address has the same cookie name."""
     parts = urlsplit(address)
     return str(parts.port or (443 if parts.scheme == "https" else 80))
 
@@ -152,7 +159,7 @@ def _is_page(scope: Scope) -> bool:
 
 
 def _is_of_stream(scope: Scope) -> bool:
-    """Return whether a page wants frames, which it does day and night without anybody: this is not a use."""
+    """Return whether a page requests frames. It does so day and night without a person, so this is no use of the session."""
     return bool(scope["type"] == "websocket" or scope["path"].endswith("/events"))
 
 
@@ -164,13 +171,13 @@ def _read_page_key(scope: Scope, headers: Headers) -> str | None:
 
 
 def list_cookie_values(headers: Headers, name: str) -> list[str]:
-    """Return all values of a cookie. By hand, because http.cookies stops at the first invalid cookie of other servers."""
+    """Return all values of a cookie. http.cookies would stop at the first invalid cookie of other servers."""
     pairs = [pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
     return [value for key, _, value in pairs if key == name]
 
 
 def accept_protocol(send: Send) -> Send:
-    """Name the protocol that the page offered: without one in the answer, a browser closes the socket."""
+    """Name the protocol offered by the page: without it in the answer, a browser closes the socket."""
 
     async def send_protocol(message: Message) -> None:
         is_accepted = message["type"] == "websocket.accept"

@@ -1,4 +1,4 @@
-"""The sessions of one person's browsers, in a file of their own beside the database, which may be of any kind."""
+"""The sessions of a single person's browsers, in a file beside the database, whatever its kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class SessionFile:
-    """The open sessions of browsers that opened a link (see `Sessions`). It belongs to one process, and its event loop."""
+    """The open sessions of browsers signed in by a link (see `Sessions`). They belong to a process, and its event loop."""
 
     def __init__(self, path: Path, *, read_clock: Callable[[], float] = time.time) -> None:
         self._path = path
@@ -29,7 +29,7 @@ class SessionFile:
         self._sessions = {each.cookie_hash: each for each in _load(path)}
 
     async def begin(self, user_agent: str, person: str = "", role: str = "", credential: str | None = None) -> NewSession:
-        """Begin a session. One that cannot be saved is open until a restart."""
+        """Begin a session. If it cannot be saved, it is open until a restart."""
         created = NewSession.create(user_agent, self._read_clock(), person, role)
         self._sessions[created.session.cookie_hash] = created.session
         ended = [each for oldest in self._list_open()[MAX_SESSIONS:] for each in self._drop({oldest.id})]
@@ -67,10 +67,11 @@ class SessionFile:
                 async with asyncio.timeout(seconds):
                     await self._endings.setdefault(session.id, asyncio.Event()).wait()
             except TimeoutError:
-                continue  # it may have been used since
+                # The session may have been used since.
+                continue
 
     def save(self) -> None:
-        """Write the open sessions, never half of them. Raises `OSError`."""
+        """Write the open sessions atomically. Raises `OSError`."""
         with self._saving:
             content = {"sessions": [asdict(session) for session in self._list_open()]}
             new = self._path.with_suffix(".new")
@@ -104,25 +105,27 @@ class SessionFile:
 def load_sessions(folder: Path, port: int) -> SessionFile:
     """Load the sessions of the server at a port: browsers share cookies between ports, and pages share nothing.
 
-    A file that is damaged is replaced by an empty one, which signs everybody out. Raises `OSError` when the folder cannot
-    be used.
+    A damaged file is replaced by an empty file. This signs everybody out. Raises `OSError` if the folder cannot be used.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    (folder / "session.key").unlink(missing_ok=True)  # until 2026-11 it signed cookies that nobody could end
+    # Until 2026-11 this key signed cookies that nobody could end.
+    (folder / "session.key").unlink(missing_ok=True)
     sessions = SessionFile(folder / f"sessions-{port}.json")
     sessions.save()
     return sessions
 
 
 def _load(path: Path) -> list[Session]:
-    if not path.is_file():  # reading a pipe would wait for ever
+    if not path.is_file():
+        # Reading a pipe would wait forever.
         return []
     try:
         loaded = [_parse(each) for each in json.loads(path.read_bytes())["sessions"]]
     except (ValueError, TypeError, KeyError, RecursionError):
         _log.warning("%s is damaged: a new one was made, and every browser has to open a new link", path)
         return []
-    return [each for each in loaded if not each.person]  # people with passwords were here until 2026-11
+    # Until 2026-11 the file also had people with passwords.
+    return [each for each in loaded if not each.person]
 
 
 def _parse(stored: dict[str, object]) -> Session:

@@ -18,13 +18,13 @@ class SessionLog:
         self._write("signed in: session %s from %s", session, read_client(scope))
 
     def note_sign_out(self, scope: Scope, session: Session, current: Session | None) -> None:
-        """Log the end of a session by a request: of its own page, or of another session's."""
+        """Log the end of a session by a request of its own page, or of another session's page."""
         is_own = current is not None and current.id == session.id
         by = f"by session {current.short_name}, " if current and not is_own else ""
         self._write("signed out: session %s %sfrom %s", session, by, read_client(scope))
 
     def note_replacement(self, session: Session) -> None:
-        """Log the end of a session by a sign-in: of the same browser, or of one too many."""
+        """Log the end of a session by a sign-in: in the same browser, or beyond the limit of sessions."""
         self._write("signed out: session %s by a later sign-in", session)
 
     def _write(self, text: str, session: Session, *values: str) -> None:

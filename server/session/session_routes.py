@@ -1,4 +1,4 @@
-"""The requests of the page about sessions: which there are, and their end. A socket tells a page of the end of its own."""
+"""The page's requests about sessions: their list, and their end. A socket tells a page when its own session ends."""
 
 from contextlib import suppress
 from typing import Any
@@ -12,14 +12,17 @@ from server.session.sessions import NotDurableError, Session
 from words import _
 
 SESSIONS_PATH = "/api/sessions"
-MAX_WATCHING_PAGES = 500  # that wait for the end of their session
-MAX_PERSON_WATCHING_PAGES = 50  # of them of one person, where people are told apart
+# This many pages may wait for the end of their session.
+MAX_WATCHING_PAGES = 500
+# This many of them may be of one person, where people are told apart.
+MAX_PERSON_WATCHING_PAGES = 50
 CLOSE_TRY_AGAIN = 1013
 
 
 def add_routes(server: FastAPI, sign_in: SessionAuthentication | None) -> None:
     """Serve the list of sessions, and their ends. Without a sign-in the list is empty."""
-    watching: dict[WebSocket, str] = {}  # each with its person
+    # Each socket is kept with its person.
+    watching: dict[WebSocket, str] = {}
 
     @server.websocket(f"{SESSIONS_PATH}/end")
     async def watch_session(socket: WebSocket) -> None:
@@ -78,7 +81,6 @@ def _find_current(request: Request) -> Session | None:
 
 
 async def _list_own(sign_in: SessionAuthentication | None, request: Request) -> list[Session]:
-    """List the open sessions of the person who asks."""
     current = _find_current(request)
     return await sign_in.sessions.list_open(current.person if current else "") if sign_in else []
 

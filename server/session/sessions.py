@@ -1,6 +1,6 @@
-"""Sessions: which browsers are signed in, since when, and when each was last seen. Where they are kept: see `Sessions`.
+"""Sessions: the signed-in browsers, with the times of their sign-in and last use. `Sessions` says where they are kept.
 
-Only hashes of the secrets are kept: neither a record nor a copy of it opens anything.
+Only hashes of the secrets are stored, so neither a record nor a copy of it opens anything.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from typing import Protocol
 
 MAX_SESSION_SECONDS = 30 * 24 * 3600
 MAX_IDLE_SECONDS = 7 * 24 * 3600
-MAX_SESSIONS = 100  # of one person
-SAVE_SECONDS = 300.0  # a use that is not saved yet; less than a killed process may forget
+# One person may have this many sessions.
+MAX_SESSIONS = 100
+# A use is saved only after this time. A killed process may forget uses for this long.
+SAVE_SECONDS = 300.0
 BROWSERS = {"Firefox/": "Firefox", "Edg/": "Edge", "OPR/": "Opera", "Chrome/": "Chrome", "Safari/": "Safari"}
 SYSTEMS = {"Android": "Android", "iPhone": "iOS", "iPad": "iOS", "Windows": "Windows", "Mac OS X": "macOS", "Linux": "Linux"}
 
 
 class SessionsUnavailableError(Exception):
-    """Whether a session is open cannot be told now. Nobody is signed out by it."""
+    """It is not known now whether a session is open. Nobody is signed out by this error."""
 
 
 class NotDurableError(Exception):
@@ -29,7 +31,7 @@ class NotDurableError(Exception):
 
 @dataclass(frozen=True)
 class Session:
-    """One signed-in browser. Times are seconds since 1970."""
+    """A signed-in browser. Times are seconds since 1970."""
 
     id: str
     cookie_hash: str
@@ -37,16 +39,17 @@ class Session:
     browser: str
     signed_in_at: float
     seen_at: float
-    person: str = ""  # empty where one person signs in, by a link
+    # The person is empty where one person signs in, by a link.
+    person: str = ""
     role: str = ""
 
     def count_seconds_left(self, now: float) -> float:
-        """Return the seconds until it ends; a moment in the future ends nothing: the clock was stepped back since."""
+        """Return the seconds until it ends. Times in the future end nothing: the clock was set back since."""
         return min(self.signed_in_at + MAX_SESSION_SECONDS, self.seen_at + MAX_IDLE_SECONDS) - now
 
     @property
     def short_name(self) -> str:
-        """Return the name for the log. It opens nothing."""
+        """The name for the log. It opens nothing."""
         return self.id[:8]
 
     def is_page_key(self, value: str) -> bool:
@@ -55,12 +58,13 @@ class Session:
 
 @dataclass(frozen=True)
 class NewSession:
-    """A new session, and its secrets: one for the cookie, one for the page's own storage."""
+    """A new session, and its secrets: the first for the cookie, the second for the page's own storage."""
 
     session: Session
     cookie: str
     page_key: str
-    ended: Sequence[Session] = ()  # to make room for it
+    # These sessions were ended to make room for the new session.
+    ended: Sequence[Session] = ()
 
     @classmethod
     def create(cls, user_agent: str, now: float, person: str = "", role: str = "") -> NewSession:
@@ -71,28 +75,28 @@ class NewSession:
 
 
 class Sessions(Protocol):
-    """The open sessions, in a file of one process (session_file) or in a shared database (people.person_sessions)."""
+    """The open sessions, in a file of a single process (session_file) or in a shared database (people.person_sessions)."""
 
     async def begin(self, user_agent: str, person: str = "", role: str = "", credential: str | None = None) -> NewSession:
-        """Begin a session. `credential`: the proof that the person has just shown, as their account keeps it.
+        """Begin a session. `credential` is the proof just shown by the person, as stored in their account.
 
-        It begins only if the account has this role, and this credential if one is given.
+        It begins only if the account has this role, and this credential if it is given.
         """
         ...
 
     async def find(self, *cookies: str) -> Session | None:
-        """Return the open session of one of the cookies: other servers of the host may have set some of the same name.
+        """Return the open session for any of the cookies: other servers of the host may have set cookies of the same name.
 
         Raises `SessionsUnavailableError`.
         """
         ...
 
     async def list_open(self, person: str = "") -> list[Session]:
-        """List the open sessions of a person, the last seen first."""
+        """List the open sessions of a person, the last used first."""
         ...
 
     async def note_use(self, session: Session) -> None:
-        """Note that a session is used now."""
+        """Note the use of a session."""
         ...
 
     async def end(self, session_ids: Collection[str]) -> list[Session]:
@@ -100,7 +104,7 @@ class Sessions(Protocol):
         ...
 
     async def wait_for_end(self, session: Session) -> None:
-        """Return when the session has ended, also for want of use."""
+        """Return when the session has ended, also for lack of use."""
         ...
 
 
