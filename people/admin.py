@@ -1,4 +1,4 @@
-"""The requests of admins about people: who there is, links for new ones, roles, and erasure. To others they do not exist."""
+"""The requests of admins about people: their list, links for new people, roles, and erasure. Others get a 404."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -62,18 +62,17 @@ class _Erased(TypedDict):
 
 @dataclass(frozen=True)
 class PeopleAdmin:
-    """The way people sign in, and the parts that an admin's requests need."""
+    """The sign-in of people, and the parts for an admin's requests."""
 
     authentication: "PasswordSignIn | OidcSignIn"
     services: Services
 
     @property
     def has_passwords(self) -> bool:
-        """Return whether people have passwords and invitations; else a provider knows them, and their roles."""
+        """Return whether people have passwords and invitations. Otherwise a provider knows them and their roles."""
         return isinstance(self.authentication, PasswordSignIn)
 
     async def describe(self, current: Session) -> dict[str, Any]:
-        """Describe the people and the open links."""
         run, accounts = self.services.run_blocking, self.authentication.accounts
         return {
             "people": [await self._describe_account(each, current) for each in await run(accounts.list_accounts)],
@@ -97,7 +96,7 @@ class PeopleAdmin:
         return {"name": account.name, "role": account.role, "browsers": browsers, "is_self": is_self}
 
     async def make_link(self, current: Session, fields: _Link) -> str:
-        """Make a link that works once. Raises `InvalidAccountError`."""
+        """Make a link for a single use. Raises `InvalidAccountError`."""
         assert isinstance(self.authentication, PasswordSignIn)
         token, role = create_token(), Role(fields.get("role", Role.MEMBER))
         made = await self.services.run_blocking(
@@ -123,7 +122,7 @@ class PeopleAdmin:
         _note(current, "made %r a %s", name, role)
 
     async def erase(self, current: Session, name: str) -> PersonErasure:
-        """Stop the answers of a person, and erase all that is theirs. Raises `InvalidAccountError`."""
+        """Stop a person's answers, and erase everything of theirs. Raises `InvalidAccountError`."""
         report = get_progress_callback()
         await self.services.run_blocking(self.authentication.accounts.check_erasable, name)
         await self.authentication.sessions.end([each.id for each in await self.authentication.sessions.list_open(name)])
@@ -132,7 +131,7 @@ class PeopleAdmin:
         return erased
 
     async def _stop_and_erase(self, name: str, report: Report, tries: int) -> PersonErasure:
-        """Stop the answers of a person, also one that a request on its way has begun meanwhile, and erase the person."""
+        """Stop a person's answers and erase the person. Try again if a request on its way began an answer meanwhile."""
         with act_for(name):
             for thread_id in await self.services.run_blocking(self._list_running, name):
                 await self.services.runner.stop(thread_id)
@@ -144,7 +143,7 @@ class PeopleAdmin:
             return await self._stop_and_erase(name, report, tries - 1)
 
     def _list_running(self, name: str) -> list[str]:
-        """Return the conversations where an answer is written for a person, or in one of theirs."""
+        """Return the conversations with a running answer that are a person's, or where the person asked."""
         store, runs = self.services.store, self.services.runs
         found = [(each, runs.get_latest_run(each)) for each in runs.list_running_threads()]
         return [each for each, run in found if store.get_thread(each).owner == name or (run and run.person == name)]
@@ -191,7 +190,7 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
 
 
 def _serve_admins(server: FastAPI, people: PeopleAdmin, path: str, answer: _Answer, shape: Any) -> None:
-    """Answer requests of admins to a path with what `answer` returns for their fields, and the people as they are then."""
+    """Answer admins' requests to a path with the result of `answer` for their fields, and the current list of people."""
 
     async def answer_request(request: Request) -> Response:
         session: Session = request.state.session

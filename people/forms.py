@@ -1,4 +1,4 @@
-"""The forms of the pages before the sign-in: their fields, and where a browser goes on afterwards."""
+"""The forms of the pages before the sign-in: their fields, and where a browser continues afterwards."""
 
 import re
 from http import HTTPStatus
@@ -22,11 +22,11 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def clean_next_path(address: str) -> str:
-    """Return an address of a page of ours; the start page instead of any other, such as one of another host."""
+    """Return the address if it is a page of ours. Any other address, such as another host's, becomes the start page."""
     return address if _OWN_ADDRESS.fullmatch(address) else "/"
 
 
 def read_next_path(scope: Scope) -> str:
-    """Return the address that a browser wanted before it was asked to sign in."""
+    """Return the address wanted by a browser before it was asked to sign in."""
     query = scope["query_string"].decode("latin-1")
     return clean_next_path(quote(scope["path"], safe="/%") + (f"?{query}" if query else ""))

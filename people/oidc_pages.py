@@ -1,4 +1,4 @@
-"""The page before the sign-in at a provider: one button."""
+"""The page before the sign-in at a provider: a single button."""
 
 from html import escape
 from http import HTTPStatus

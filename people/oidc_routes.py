@@ -1,6 +1,6 @@
-"""The requests of the sign-in at a provider: its page, the way there and the way back, which are public.
+"""The requests of the sign-in at a provider, all public: its page, the way there and the way back.
 
-`oidc_sign_in` checks the callback, `provider` the token.
+`oidc_sign_in` checks the callback, and `provider` checks the token.
 """
 
 from urllib.parse import urlsplit
@@ -15,7 +15,8 @@ from people.forms import clean_next_path, read_form
 from people.oidc_sign_in import CALLBACK_PATH, OidcSignIn
 from server.session.session_authentication import SIGN_IN_PATH
 
-SIGNED_OUT = "signed-out"  # of the page that a person opens by signing out
+# A person opens this page by signing out.
+SIGNED_OUT = "signed-out"
 PUBLIC_PATHS = frozenset({SIGN_IN_PATH, CALLBACK_PATH})
 PATHS = frozenset({PEOPLE_PATH})
 PREFIXES = (f"{PEOPLE_PATH}/",)
@@ -31,7 +32,8 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
         is_own = request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
         if SIGNED_OUT in request.query_params and is_own:
             return await authentication.leave_provider()
-        came_from = urlsplit(request.headers.get("referer", "")).path  # a page whose session has ended
+        # It is the page whose session has ended.
+        came_from = urlsplit(request.headers.get("referer", "")).path
         return authentication.pages.build_button(next_path=clean_next_path(came_from))
 
     @server.post(SIGN_IN_PATH)

@@ -1,4 +1,4 @@
-"""The way in by a provider of OpenID Connect: the browser goes there with a request of ours, and comes back with a code."""
+"""The sign-in by a provider of OpenID Connect: the browser goes there with our request, and comes back with a code."""
 
 import json
 import logging
@@ -36,7 +36,7 @@ _log = logging.getLogger("waymark.people")
 
 
 class OidcSignIn(PersonSignIn):
-    """Signs people in. Their roles are read from the provider at each sign-in."""
+    """The sign-in. People's roles are read from the provider at each sign-in."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class OidcSignIn(PersonSignIn):
         return self.pages.build_button(next_path=read_next_path(scope), status=status)
 
     async def begin(self, request: Request, next_path: str) -> Response:
-        """Send the browser to the provider, with a cookie by which it is known when it comes back."""
+        """Send the browser to the provider. A cookie identifies the browser when it comes back."""
         request.scope["session"] = {"next": clean_next_path(next_path if len(next_path) <= MAX_NEXT_CHARS else "/")}
         try:
             response = build_refresh(await self.provider.begin(request))
@@ -76,8 +76,8 @@ class OidcSignIn(PersonSignIn):
         return response
 
     async def finish(self, request: Request) -> Response:
-        """Sign in the browser that comes back."""
-        if request.headers.get("sec-fetch-site") == "cross-site":  # asked once more, it shows its former session, too
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            # Asked once more, the browser also sends its former session.
             return build_refresh(f"{CALLBACK_PATH}?{request.scope['query_string'].decode('latin-1')}")
         try:
             response = await self._finish(request)
@@ -87,7 +87,7 @@ class OidcSignIn(PersonSignIn):
         return response
 
     async def leave_provider(self) -> Response:
-        """Send a browser that has signed out here to the provider's own way out, where there is one."""
+        """Send a browser that has signed out here to the provider's own sign-out, if it has one."""
         try:
             address = await self.provider.build_end_address(f"{self.address}{SIGN_IN_PATH}")
         except SignInError as error:
@@ -96,7 +96,8 @@ class OidcSignIn(PersonSignIn):
         return build_refresh(address) if address else self.pages.build_button(next_path="/")
 
     async def _finish(self, request: Request) -> Response:
-        if error := request.query_params.get("error"):  # some providers send it without the state, and it does nothing
+        if error := request.query_params.get("error"):
+            # Some providers send the error without the state, and it has no effect.
             raise SignInError(CANCELLED if error == "access_denied" else REPORTED, f"the provider said {error[:80]!r}")
         request.scope["session"] = self._read_session(request)
         next_path = clean_next_path(str(request.session.get("next", "")))
@@ -107,9 +108,9 @@ class OidcSignIn(PersonSignIn):
             raise SignInError(say(error), "the account was changed meanwhile", HTTPStatus.CONFLICT) from None
 
     def _read_session(self, request: Request) -> dict[str, Any]:
-        """Return what the browser was given when it began the sign-in of this state, by which authlib names it.
+        """Return the session given to the browser when it began the sign-in of this state, under authlib's name for it.
 
-        Here, because an answer of nobody's takes no try, and asks neither the provider nor the database.
+        It is checked here, so an unexpected answer takes no try, and asks neither the provider nor the database.
         """
         state = request.query_params.get("state", "")
         for value in list_cookie_values(request.headers, self._request_cookie):
@@ -120,7 +121,7 @@ class OidcSignIn(PersonSignIn):
         raise SignInError(OUTDATED, "the browser did not begin this sign-in")
 
     async def _identify(self, request: Request) -> Claims:
-        """Return what the provider says about a person. Codes that it refuses are counted by the address of their sender."""
+        """Return the provider's claims about a person. Refused codes are counted by their sender's address."""
         counters = [Counter(tries.BY_ADDRESS, ("provider", read_client_address(request.scope, self._proxies)))]
         if await self._run_blocking(self._limits.take, counters):
             raise SignInError(SURPLUS, "too many from one address", HTTPStatus.TOO_MANY_REQUESTS)
@@ -133,10 +134,11 @@ class OidcSignIn(PersonSignIn):
         return claims
 
     async def _admit(self, claims: Claims) -> Account:
-        """Return the account of a person, which their first sign-in makes."""
+        """Return the account of a person. Their first sign-in creates it."""
         issuer, subject = self.provider.issuer, str(claims["sub"])
         role = self._roles.choose_role(read_groups(claims, self._groups_claims))
-        if role is None:  # what they have open is from a better time
+        if role is None:
+            # The person had access before, and may have sessions and answers open.
             if person := await self._run_blocking(self._identities.end_sessions, issuer, subject):
                 await self._stop_answers(person)
             raise SignInError(NO_GROUP, "somebody in no group")
@@ -153,12 +155,12 @@ class OidcSignIn(PersonSignIn):
         return found.account
 
     def _set_request_cookie(self, response: Response, value: str, seconds: int) -> None:
-        """Set the cookie of a sign-in, or remove it. Lax: the provider sends the browser back."""
+        """Set or remove the cookie of a sign-in. It is Lax, because the provider sends the browser back."""
         name, is_secure = self._request_cookie, self._is_secure
         response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="lax")
 
     async def _refuse(self, error: SignInError, *, came_back: Scope | None = None) -> Response:
-        """Answer a sign-in that failed. Of those that came back from the provider, the first are in the audit log."""
+        """Answer a failed sign-in. Of returning browsers, the audit log has the first failures."""
         if self._refusals.admit_line():
             _log.warning("a sign-in failed: %s", error)
             if came_back is not None:

@@ -1,4 +1,4 @@
-"""The pages before the sign-in: the form for a name and a password, and the one that a link opens."""
+"""The pages before the sign-in: the form for a name and a password, and the form of a link."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ MAX_NAME_CHARS = 80
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a form. `purpose` is what password managers read."""
+    """A field of a form. Password managers read its `purpose`."""
 
     name: str
     label: str
@@ -41,7 +41,7 @@ def _load_template() -> str:
 
 
 class Pages:
-    """Builds the pages. `files` is the start of the addresses of the page's own files."""
+    """Build the pages. `files` is the base address of the page's own files."""
 
     def __init__(self, files: str) -> None:
         self._files = files

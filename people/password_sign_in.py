@@ -1,6 +1,6 @@
-"""The way in with a name and a password, or by an invitation.
+"""The sign-in with a name and a password, or by an invitation.
 
-An unknown name costs the same check as a wrong password, and is answered with the same words.
+An unknown name costs the same check as a wrong password, and gets the same answer.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ _log = logging.getLogger("waymark.people")
 
 
 class PasswordSignIn(PersonSignIn):
-    """Signs people in who have passwords."""
+    """The sign-in of people who have passwords."""
 
     def __init__(self, parts: SignInParts, passwords: Passwords, pages: Pages) -> None:
         super().__init__(parts)
@@ -51,7 +51,7 @@ class PasswordSignIn(PersonSignIn):
         self._wrong_tries = LineLimiter(_report_wrong_tries, schedule_on_loop)
 
     def create_link(self) -> str:
-        """Return the page's address; as long as there is no admin, a link for the first one."""
+        """Return the page's address, or a link for the first admin as long as there is no admin."""
         if self.accounts.has_admin():
             return f"{self.address}/"
         token = create_token()
@@ -69,7 +69,6 @@ class PasswordSignIn(PersonSignIn):
         return self.pages.build_sign_in(next_path=read_next_path(scope), status=status)
 
     async def sign_in(self, scope: Scope, fields: dict[str, str]) -> Response:
-        """Answer the form of the sign-in."""
         name, password = fields.get("name", ""), fields.get("password", "")
         next_path = clean_next_path(fields.get("next", ""))
         account = await self._run_blocking(self.accounts.find_account, name)
@@ -94,7 +93,7 @@ class PasswordSignIn(PersonSignIn):
             return show(say(error), HTTPStatus.CONFLICT)
 
     def show_outage(self, fields: dict[str, str], error: StoreUnavailableError) -> Response:
-        """Answer the form of the sign-in while the database does not: it keeps what was typed, but for the password."""
+        """Answer the sign-in form while the database does not answer. It keeps the typed fields, except for the password."""
         next_path, name = clean_next_path(fields.get("next", "")), fields.get("name", "")
         status = HTTPStatus.SERVICE_UNAVAILABLE
         return _ask_to_wait(self.pages.build_sign_in(next_path=next_path, problem=say(error), name=name, status=status), 1)
@@ -142,7 +141,7 @@ class PasswordSignIn(PersonSignIn):
         return self.pages.build_invitation(token, person, problem=problem, name=name, status=status)
 
     async def _renew_hash(self, account: Account, password: str) -> Account:
-        """Make the hash again if today's are stronger, and there is time."""
+        """Hash the password again if the parameters are stronger now, and there is time."""
         if not self.passwords.is_outdated(account.password_hash):
             return account
         try:
@@ -161,7 +160,7 @@ class PasswordSignIn(PersonSignIn):
         return response
 
     def _list_counters(self, scope: Scope, name: str, account: Account | None) -> list[Counter]:
-        """Return what a try is counted by. A browser that its person has used before counts by itself."""
+        """Return the counters of a try. A browser used by its person before has its own counter."""
         if account and (nonce := self._find_known_browser(scope, account)):
             return [Counter(tries.BY_KNOWN_BROWSER, ("browser", account.name, nonce))]
         address, folded = read_client_address(scope, self._proxies), fold_person_name(name)
@@ -179,7 +178,7 @@ class PasswordSignIn(PersonSignIn):
         return None
 
     async def _note_wrong_try(self, scope: Scope, account: Account | None) -> None:
-        """Note a wrong password, without the name that was typed: some type their password there."""
+        """Note a wrong password without the typed name: some people type their password there."""
         if self._wrong_tries.admit_line():
             _log.warning("a wrong password from %s", read_client_address(scope, self._proxies))
             await self.record("sign-in-refused", scope, account.name if account else "")
@@ -204,7 +203,7 @@ def _ask_to_wait(response: Response, seconds: float) -> Response:
 
 
 def _sign_browser(account: Account, nonce: str) -> str:
-    """Sign that a browser has known an account's password: a new password makes all browsers strangers."""
+    """Sign a browser's knowledge of an account's password. A new password invalidates these signatures."""
     return hmac.new(account.password_hash.encode(), nonce.encode("latin-1", "replace"), hashlib.sha256).hexdigest()
 
 

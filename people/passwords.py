@@ -1,4 +1,4 @@
-"""Passwords: their rules and their hashes. argon2 takes 64 MB and a tenth of a second, so they are made one by one."""
+"""Passwords: their rules and their hashes. argon2 takes 64 MB and a tenth of a second, so hashes are made in turn."""
 
 import asyncio
 import secrets
@@ -24,10 +24,10 @@ class TooBusyError(Exception):
 
 
 class Passwords:
-    """Makes and checks hashes on threads of its own."""
+    """Hash and check passwords on a separate thread."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
-        # One lane on one thread: many wrong passwords at once leave the other processors, and the memory, to everybody else.
+        # One lane on one thread: many wrong passwords at once leave the other processors and the memory free.
         self._hasher = hasher or PasswordHasher(parallelism=1)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="waymark-password")
         self._waiting = 0
@@ -69,7 +69,7 @@ class Passwords:
 
 
 def check_password(password: str, name: str) -> None:
-    """Raises `InvalidAccountError` for a password that is easily guessed."""
+    """Raise `InvalidAccountError` for an easily guessed password."""
     if not MIN_PASSWORD_CHARS <= len(password) <= MAX_PASSWORD_CHARS:
         raise InvalidAccountError(sentence("A password has at least {least} characters.", least=MIN_PASSWORD_CHARS))
     if len(set(password)) < MIN_DIFFERENT_CHARS:

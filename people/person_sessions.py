@@ -1,7 +1,6 @@
-"""The sessions of people, in the database: every process finds the same ones, and refuses one that any has ended.
+"""The sessions of people, in the database. A session ended by any process is refused by every process.
 
-A session is read for each request. Readings that wait for one another go together, so strangers with cookies of their own
-invention cost one statement at a time.
+Each request reads its session. Waiting reads are joined, so strangers with invented cookies cost a statement at a time.
 """
 
 import asyncio
@@ -26,8 +25,10 @@ from server.session.sessions import (
     hash_secret,
 )
 
-CHECK_SECONDS = 0.5  # from one look for the ends of sockets' sessions to the next
-MAX_OUTAGE_SECONDS = 600.0  # during which the sessions are those from before: nobody can end any meanwhile
+# Ended sessions of open sockets are looked for after each such pause.
+CHECK_SECONDS = 0.5
+# During an outage, sessions stay as last read for this time: nobody can end any meanwhile.
+MAX_OUTAGE_SECONDS = 600.0
 MAX_REMEMBERED = 1_000
 LIMITS = SessionLimits(MAX_SESSION_SECONDS, MAX_IDLE_SECONDS, MAX_SESSIONS)
 P = ParamSpec("P")
@@ -40,13 +41,16 @@ class PersonSessions:
 
     def __init__(self, store: Store, limits: SessionLimits = LIMITS) -> None:
         self._stored = StoredSessions(store, limits)
-        # Threads of their own: no import keeps a reading waiting, and no change that waits for the database either.
+        # The threads are separate: neither an import nor a change that waits for the database delays a read.
         self._readers = ThreadPoolExecutor(1, thread_name_prefix="waymark-session-read")
         self._writers = ThreadPoolExecutor(1, thread_name_prefix="waymark-session")
-        self._noting: dict[str, asyncio.Task[None]] = {}  # by session
-        self._wanted: dict[str, asyncio.Future[Session | None]] = {}  # by cookie hash, of the next reading
+        # Tasks are by session.
+        self._noting: dict[str, asyncio.Task[None]] = {}
+        # The next read wants these sessions, by cookie hash.
+        self._wanted: dict[str, asyncio.Future[Session | None]] = {}
         self._reading: asyncio.Task[None] | None = None
-        self._remembered: dict[str, tuple[Session, float]] = {}  # as read last, and when: the newest is last
+        # Sessions are kept as last read, with the time of the read. The newest comes last.
+        self._remembered: dict[str, tuple[Session, float]] = {}
 
     async def begin(self, user_agent: str, person: str = "", role: str = "", credential: str | None = None) -> NewSession:
         """Begin a session of a person. Raises `AccountChangedError`."""
@@ -62,7 +66,7 @@ class PersonSessions:
         return [_to_session(each) for each in await _run(self._readers, self._stored.list_open, person)]
 
     async def note_use(self, session: Session) -> None:
-        """Note it beside the request, which does not wait."""
+        """Note the use beside the request, which does not wait for it."""
         if abs(time.time() - session.seen_at) >= SAVE_SECONDS and session.id not in self._noting:
             self._noting[session.id] = asyncio.create_task(self._note_use(session.id))
 
@@ -70,7 +74,7 @@ class PersonSessions:
         return [_to_session(each) for each in await _run(self._writers, self._stored.end, list(session_ids))]
 
     async def wait_for_end(self, session: Session) -> None:
-        """Return when the session has ended, at any process. All sockets look at the same moments, by one statement."""
+        """Return when the session has ended, in any process. All sockets check at once, with a single statement."""
         is_open = True
         while is_open:
             await asyncio.sleep(CHECK_SECONDS - time.monotonic() % CHECK_SECONDS)
@@ -82,7 +86,7 @@ class PersonSessions:
         self._writers.shutdown()
 
     async def _read(self, cookie_hash: str) -> Session | None:
-        """Read a session with all others that are wanted now. Raises `SessionsUnavailableError`."""
+        """Read a session together with all others wanted now. Raises `SessionsUnavailableError`."""
         if cookie_hash not in self._wanted:
             self._wanted[cookie_hash] = asyncio.get_running_loop().create_future()
         wanted = self._wanted[cookie_hash]
@@ -91,7 +95,6 @@ class PersonSessions:
         return await asyncio.shield(wanted)
 
     async def _read_wanted(self) -> None:
-        """Read what is wanted, until nothing is."""
         while self._wanted:
             wanted, self._wanted = self._wanted, {}
             try:
@@ -100,14 +103,16 @@ class PersonSessions:
                     for each in await _run(self._readers, self._stored.find, list(wanted))
                 }
                 self._remember(wanted, found.values())
-            except Exception as error:  # noqa: BLE001  (whatever it is, nobody is signed out by it)
+            except Exception as error:  # noqa: BLE001
+                # No error may sign anybody out.
                 if not isinstance(error, StoreUnavailableError):
                     _log.error("the sessions could not be read", exc_info=error)
                 found = self._recall()
                 for cookie_hash in wanted.keys() - found.keys():
                     unknown = wanted.pop(cookie_hash)
                     unknown.set_exception(SessionsUnavailableError())
-                    unknown.exception()  # read here: its request may have gone away
+                    # Its request may have gone away, so the error is retrieved here.
+                    unknown.exception()
             for cookie_hash, future in wanted.items():
                 future.set_result(found.get(cookie_hash))
 
@@ -136,7 +141,7 @@ async def _run(pool: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **
 
 
 def limit_sessions(max_seconds: float) -> SessionLimits:
-    """Return the limits of people whom a provider signs in, again after so many seconds."""
+    """Return the limits for people of a provider, who sign in again after so many seconds."""
     return replace(LIMITS, max_seconds=max_seconds, are_of_provider=True)
 
 

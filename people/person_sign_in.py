@@ -19,9 +19,10 @@ from words import _
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInParts:
-    """The parts that both sign-ins of people need. `proxies` are the networks whose word on a client's address counts.
+    """The parts for both sign-ins of people.
 
-    `stop_answers` stops those of a person who may not write any more.
+    `proxies` are the networks trusted to name a client's address. `stop_answers` stops the answers of a person who may no
+    longer write.
     """
 
     sessions: PersonSessions
@@ -36,7 +37,7 @@ class SignInParts:
 
 
 class PersonSignIn(SessionAuthentication):
-    """Signs people in. Its pages are public: see `people.routes` and `people.oidc_routes`."""
+    """The sign-in of people. Its pages are public: see `people.routes` and `people.oidc_routes`."""
 
     def __init__(self, parts: SignInParts) -> None:
         super().__init__(parts.sessions, address=parts.address, public_url=parts.public_url, script=parts.script)

@@ -1,4 +1,4 @@
-"""The only user of authlib: a provider of OpenID Connect signs people in by a code with PKCE and a signed token."""
+"""A provider of OpenID Connect. It signs people in by a code with PKCE and a signed token. Only this module uses authlib."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ from people.provider_claims import Claims
 from people.provider_metadata import DISCOVERY_PATH, Metadata, parse_metadata
 from people.sign_in_errors import OUTDATED, REPORTED, UNVERIFIED, SignInError, UnreachableError
 
-# The most seconds that one request of a browser waits for all requests to the provider.
+# One request of a browser waits at most this many seconds for all requests to the provider.
 MAX_SECONDS = 10.0
 MAX_AGE_SECONDS = 3600
 MAX_REPLY_BYTES = 300_000
@@ -28,9 +28,9 @@ LEEWAY_SECONDS = 30
 
 @dataclass(frozen=True)
 class Client:
-    """Waymark, as the provider knows it. Without a secret it is a public client.
+    """Waymark's registration at the provider. Without a secret it is a public client.
 
-    `wanted_claims` are those that the provider is asked for if its token lacks any of them.
+    The provider's userinfo is requested if its token lacks any of the `wanted_claims`.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Provider:
         self._ends_at = 0.0
 
     async def begin(self, request: Request) -> str:
-        """Return the address at which the browser signs in. The session of the request is what it is known by later."""
+        """Return the address where the browser signs in. The request's session identifies the browser later."""
         async with self._explain_failures():
             app = await self._open()
             found = await app.create_authorization_url(self._client.redirect_uri)
@@ -61,7 +61,7 @@ class Provider:
         return address
 
     async def identify(self, request: Request) -> Claims:
-        """Swap the code of a browser that comes back for the claims about the person who signed in."""
+        """Exchange the code of a returning browser for the claims about the person who signed in."""
         async with self._explain_failures():
             app = await self._open()
             self._check_sender(request.query_params.get("iss"), app.server_metadata)
@@ -77,7 +77,7 @@ class Provider:
         return {**more, **claims}
 
     async def build_end_address(self, next_address: str) -> str | None:
-        """Return the address at which the provider signs the browser out; None if it has none."""
+        """Return the address where the provider signs the browser out; None if it has none."""
         async with self._explain_failures():
             app = await self._open()
             if not app.server_metadata["end_session_endpoint"]:
@@ -87,7 +87,7 @@ class Provider:
 
     @asynccontextmanager
     async def _explain_failures(self) -> AsyncIterator[None]:
-        """Turn what may go wrong at the provider, or on the way to it, into a `SignInError`."""
+        """Turn errors at the provider, and on the way to it, into a `SignInError`."""
         try:
             async with asyncio.timeout(MAX_SECONDS):
                 yield
@@ -97,7 +97,7 @@ class Provider:
             text = OUTDATED if error.error in ("invalid_grant", "mismatching_state", "missing_code") else REPORTED
             raise SignInError(text, f"the provider refused the code: {str(error.error)[:80]!r}") from None
         except JoseError as error:
-            # The keys may have been replaced under their former names: the next sign-in reads them again.
+            # The keys may have been replaced under their former names, so the next sign-in reads them again.
             self._ends_at = 0.0
             claim = error.claim if isinstance(error, ClaimError) else ""
             raise SignInError(UNVERIFIED, f"the token is not valid: {error.error} {claim}".strip()) from None
@@ -105,7 +105,7 @@ class Provider:
             raise UnreachableError(f"the provider's answer cannot be read: {type(error).__name__}") from None
 
     async def _open(self) -> Any:
-        """Return authlib's client of the provider, which keeps its keys. It is made anew each hour."""
+        """Return authlib's client with the provider's keys. It is renewed each hour."""
         async with self._lock:
             if self._app is None or self._ends_at <= self._read_clock():
                 async with httpx2.AsyncClient(**_build_limits()) as client:
@@ -120,7 +120,7 @@ class Provider:
             "scope": self._client.scopes,
             "code_challenge_method": "S256",
             "token_endpoint_auth_method": "client_secret_post" if self._client.secret else "none",
-            # An access token that lives for less than a minute is used as well.
+            # Access tokens that live for less than a minute are accepted as well.
             "leeway": 0,
         }
         return OAuth().register(
@@ -132,13 +132,13 @@ class Provider:
         )
 
     def _choose_auth(self, metadata: dict[str, Any]) -> httpx2.BasicAuth | None:
-        """Return the header of the token request, with the id and the secret encoded (RFC 6749, 2.3.1); None: its form."""
+        """Return the token request's header with the encoded id and secret (RFC 6749, 2.3.1); None for its form."""
         if not self._client.secret or "client_secret_basic" not in metadata["token_endpoint_auth_methods_supported"]:
             return None
         return httpx2.BasicAuth(quote(self._client.id, safe=""), quote(self._client.secret, safe=""))
 
     def _check_sender(self, issuer: str | None, metadata: dict[str, Any]) -> None:
-        """Refuse an answer that names another provider, or names none where this one always does (RFC 9207)."""
+        """Refuse an answer from another provider, or without a name if this provider always gives it (RFC 9207)."""
         if issuer != self.issuer and (issuer is not None or metadata["authorization_response_iss_parameter_supported"]):
             raise SignInError(UNVERIFIED, "the answer is of another provider, or does not say of which")
 
@@ -151,9 +151,9 @@ class Provider:
 
 
 def _build_limits() -> dict[str, Any]:
-    """Return the arguments of a client that follows no redirect: a provider's description names all its addresses."""
+    """Return the arguments of a client without redirects: a provider's metadata names all its addresses."""
     return {
-        # A packed reply may be of any size.
+        # A compressed reply could expand to any size.
         "headers": {"Accept-Encoding": "identity"},
         "timeout": MAX_SECONDS,
         "verify": load_certificates(),
@@ -170,7 +170,7 @@ async def _limit_reply(response: httpx2.Response) -> None:
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    """A body that ends with an error where it is too large."""
+    """A body that fails once it grows too large."""
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream

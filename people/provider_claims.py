@@ -12,20 +12,20 @@ MAX_TEXT_CHARS = 100
 
 @dataclass(frozen=True)
 class GroupRoles:
-    """The groups of each role. A person in several has the first of these roles."""
+    """The groups of each role. A person in groups of several roles gets the first of these roles."""
 
     admins: frozenset[str]
     members: frozenset[str]
     readers: frozenset[str]
 
     def choose_role(self, groups: frozenset[str]) -> Role | None:
-        """Return the role of somebody in these groups; None for somebody who may not come in."""
+        """Return the role for these groups; None if the person may not come in."""
         roles = ((Role.ADMIN, self.admins), (Role.MEMBER, self.members), (Role.READER, self.readers))
         return next((role for role, own in roles if own & groups), None)
 
 
 def read_groups(claims: Claims, names: Sequence[str]) -> frozenset[str]:
-    """Return the groups that the claims of these names list. An address of mail counts once the provider has verified it."""
+    """Return the groups listed in the claims of these names. A mail address counts only if the provider has verified it."""
     found = set[str]()
     for name in names:
         value = claims.get(name)
@@ -36,7 +36,7 @@ def read_groups(claims: Claims, names: Sequence[str]) -> frozenset[str]:
 
 
 def read_person_name(claims: Claims) -> str:
-    """Return a name to show: "Ann Smith (ann@example.org)". Nothing is found by it."""
+    """Return a name to show: "Ann Smith (ann@example.org)". It identifies nobody."""
     address = "email" if claims.get("email_verified") is True else "preferred_username"
     name, handle = (_read_text(claims, key) for key in ("name", address))
     handle = handle or _read_text(claims, "preferred_username")

@@ -1,4 +1,4 @@
-"""The description in which a provider names its addresses and its ways, as far as they are used."""
+"""A provider's metadata: its addresses and supported methods, as far as they are used."""
 
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ ALGORITHMS = tuple(f"{family}{bits}" for family in ("RS", "PS", "ES") for bits i
 
 
 def _check_address(address: str) -> str:
-    """Refuse an address without TLS, but on this machine, for trying things out."""
+    """Refuse an address without TLS, except on this machine, where people try things out."""
     parts = urlsplit(address)
     is_local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
     if not parts.hostname or not (parts.scheme == "https" or is_local):
@@ -28,7 +28,7 @@ Address = Annotated[str, AfterValidator(_check_address)]
 
 
 class Metadata(BaseModel):
-    """A provider's own description (OpenID Connect Discovery), as far as it is used."""
+    """A provider's own metadata (OpenID Connect Discovery), as far as it is used."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
@@ -44,7 +44,7 @@ class Metadata(BaseModel):
 
 
 def parse_metadata(found: Any, issuer: str) -> Metadata:
-    """Return the description of this issuer. Raises `UnreachableError` for another, or for none."""
+    """Return the metadata of this issuer. Raises `UnreachableError` if it is another issuer's or invalid."""
     try:
         metadata = Metadata.model_validate(found)
     except ValidationError as error:

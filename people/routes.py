@@ -1,4 +1,4 @@
-"""The requests of the sign-in: its pages and forms, which are public, and the change of a password."""
+"""The requests of the sign-in: its public pages and forms, and the change of a password."""
 
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -37,7 +37,8 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
 
     @server.get(SIGN_IN_PATH)
     async def show_sign_in(request: Request) -> Response:
-        came_from = urlsplit(request.headers.get("referer", "")).path  # a page whose session has ended
+        # It is the page whose session has ended.
+        came_from = urlsplit(request.headers.get("referer", "")).path
         return authentication.pages.build_sign_in(next_path=clean_next_path(came_from))
 
     @server.post(SIGN_IN_PATH)
@@ -64,7 +65,7 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
         try:
             return await authentication.join(request.scope, token, name, password)
         except InvalidInvitationError as error:
-            # The form may have been sent before, without an answer: then its link is used up, and its password fits.
+            # The form may have been sent before without an answer. Then its link is used up, and its password fits.
             entered = await authentication.sign_in(request.scope, {"name": name, "password": password})
             return entered if entered.status_code == HTTPStatus.OK else _refuse_link(authentication, error)
 

@@ -1,11 +1,11 @@
-"""The answers of somebody who may not write any more: they could stop none themselves, and each may call tools."""
+"""Running answers of a person who may no longer write: they could not stop these, and each may call tools."""
 
 from checkpoints import act_for
 from components.services import Services
 
 
 async def stop_answers(services: Services, person: str) -> None:
-    """Stop the answers that a person has asked for, in conversations of others as well."""
+    """Stop the answers that a person asked for, also in others' conversations."""
     with act_for(person):
         for thread_id in await services.run_blocking(_list_asked, services, person):
             await services.runner.stop(thread_id)

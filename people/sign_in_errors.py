@@ -1,4 +1,4 @@
-"""A sign-in at a provider that failed: one sentence for the page, and the reason for the log."""
+"""A failed sign-in at a provider: a sentence for the page, and the reason for the log."""
 
 from http import HTTPStatus
 
@@ -14,7 +14,7 @@ SURPLUS = N_("Too many sign-ins from here have failed. Try again in a moment.")
 
 
 class SignInError(Exception):
-    """Raised with one of the sentences above. The reason holds no secret, and is for the log alone."""
+    """Raised with a sentence above. The reason contains no secret, and is for the log only."""
 
     def __init__(self, text: str, reason: str, status: HTTPStatus = HTTPStatus.FORBIDDEN) -> None:
         super().__init__(reason)
@@ -23,7 +23,7 @@ class SignInError(Exception):
 
 
 class UnreachableError(SignInError):
-    """The provider does not answer, or with something that is no answer."""
+    """The provider does not answer, or its answer is invalid."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(UNREACHABLE, reason, HTTPStatus.BAD_GATEWAY)

@@ -1,7 +1,7 @@
 """The limits of wrong passwords: by name and address together, by address, and by name.
 
-Browsers in which somebody has signed in before count by themselves: others cannot lock their person out.
-A counter is the moment at which it is clear: each try moves it on by the time that one try takes to come back.
+Browsers in which somebody has signed in before have their own counters, so others cannot lock their person out. A counter is
+the time at which it is clear. Each try moves it on by the seconds per try.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from checkpoints.people.sign_in_counters import Key, Moments, SignInCounters
 
 @dataclass(frozen=True)
 class Allowance:
-    """So many wrong tries at once, and then one each so many seconds."""
+    """So many wrong tries at once, and another after each `seconds_per_try`."""
 
     tries: int
     seconds_per_try: float
@@ -31,24 +31,25 @@ BY_KNOWN_BROWSER = Allowance(10, 60)
 
 @dataclass(frozen=True)
 class Counter:
-    """A thing that tries are counted by."""
+    """A key for counting tries, and its allowance."""
 
     allowance: Allowance
     key: Key
 
 
 class TryLimits:
-    """Admits tries as long as each of their counters allows one more. All processes count together."""
+    """Admit tries as long as each of their counters allows another. All processes count together."""
 
     def __init__(self, stored: SignInCounters) -> None:
         self._stored = stored
 
     def take(self, counters: Sequence[Counter]) -> float:
-        """Take one try, and return 0; or take none, and return the seconds until there is one."""
+        """Take a try and return 0; if none is left, return the seconds until the next."""
         keys = [each.key for each in counters]
         now, stored = self._stored.read(keys)
         if wait := _find_wait(counters, stored, now):
-            return wait  # strangers without a try left write nothing
+            # Strangers without a try left write nothing.
+            return wait
         waits: list[float] = []
 
         def take_one(now: datetime, moments: Moments) -> Moments:
@@ -63,7 +64,7 @@ class TryLimits:
         return waits[-1]
 
     def give_back(self, counters: Sequence[Counter]) -> None:
-        """Give a try back: the password was right."""
+        """Give a try back, because the password was right."""
 
         def give_one(_: datetime, moments: Moments) -> Moments:
             return {each.key: moments[each.key] - each.allowance.step for each in counters if each.key in moments}
@@ -72,7 +73,7 @@ class TryLimits:
 
 
 def _find_wait(counters: Sequence[Counter], moments: Moments, now: datetime) -> float:
-    """Return the seconds until each counter allows one more try."""
+    """Return the seconds until each counter allows another try."""
     waits = (
         (moments[each.key] + each.allowance.step - now).total_seconds()
         - each.allowance.tries * each.allowance.seconds_per_try
