@@ -1,6 +1,6 @@
-"""Build the agent that the settings name: its tools, sub-agents, MCP servers, and the graphs of user graphs.
+"""Build the agent of the settings: its tools, sub-agents, MCP servers, and the user graphs.
 
-Each function raises `SettingsError` for a setting that it cannot use.
+Each function raises `SettingsError` for an unusable setting.
 """
 
 import logging
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def check_files_dir(settings: Settings) -> None:
-    """Refuse a folder of files through which a model could read keys or the conversations. Raises SettingsError."""
+    """Refuse a folder of files if a model could read keys or the conversations there. Raises `SettingsError`."""
     if settings.files_dir is None:
         return
     folder, data = settings.files_dir.resolve(), settings.data_dir.resolve()
@@ -47,7 +47,7 @@ def check_files_dir(settings: Settings) -> None:
 
 
 def check_tools(settings: Settings) -> None:
-    """Refuse settings with which no tools can be built. Raises SettingsError."""
+    """Refuse settings if their tools cannot be built. Raises `SettingsError`."""
     check_files_dir(settings)
     for field, names in (("tools_enabled", settings.tools_enabled), ("tools_approval", settings.tools_approval)):
         if not set(names or ()) <= set(TOOL_NAMES):
@@ -67,7 +67,7 @@ def build_tools(settings: Settings) -> "list[BaseTool]":
 
 
 def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
-    """Return the sub-agents: the built-in ones, overridden by the file's; none where `ask_agent` is not enabled."""
+    """Return the built-in sub-agents, overridden by the file's; none if `ask_agent` is not enabled."""
     for name, definition in settings.agents.items():
         place = f"[agents.{name}]"
         if name == MAIN:
@@ -92,7 +92,7 @@ def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
 
 
 def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
-    """Import the agent's libraries, and build the parts that need them. It takes as long as half of the rest of the start.
+    """Import the agent's libraries, and build the parts that need them. This takes half as long as the rest of the start.
 
     The settings were checked before (see `create_app`).
     """
@@ -108,24 +108,27 @@ def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
     graph_tools = select_graph_tools(settings.tools_enabled, numbers)
     models.load_offered_models()
     for tool in (*tools, *graph_tools):
-        convert_to_openai_tool(tool)  # LangChain keeps the schema: the first message would wait for it
+        # LangChain keeps the schema. Otherwise the first message would wait for it.
+        convert_to_openai_tool(tool)
     return LoadedAgent(build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers), mcp)
 
 
 def load_user_graphs(settings: Settings) -> "GraphCatalog | None":
-    """Import the files of the graphs that the settings name; None without any, when no library is imported for them.
+    """Import the files of the graphs in the settings; None if there are none, without importing any library.
 
-    The log names those that cannot be loaded. Raises `SettingsError` where none can, with the file and the line.
+    The log names the failed graphs. Raises `SettingsError` with the file and the line if all of them fail.
     """
     definitions = list_graphs(settings)
     if not definitions:
         return None
-    switch_off_library_tracing()  # a langgraph.json may have set its variables again
+    # A langgraph.json may have set its variables again.
+    switch_off_library_tracing()
     from agent.user_graphs.catalog import GraphCatalog  # noqa: PLC0415  (LangGraph)
 
     try:
         usual = definitions[0].name if settings.graph else ""
-        has_people = settings.auth in ("proxy", "password", "oidc")  # a reason can have paths and addresses of the server
+        # A reason can contain paths and addresses of the server.
+        has_people = settings.auth in ("proxy", "password", "oidc")
         catalog = GraphCatalog.load_graphs(definitions, usual, hides_reasons=has_people)
     except GraphLoadError as error:
         raise SettingsError(str(error)) from error

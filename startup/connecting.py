@@ -25,11 +25,11 @@ _log = logging.getLogger("waymark.models")
 
 
 class EnvFileConnector:
-    """Keeps the settings of models in `.env`. Those of the process's environment come before it, and stay as they are."""
+    """Keep the settings of models in `.env`. Settings in the process's environment take precedence and stay unchanged."""
 
     def __init__(self, models: ReplaceableModels, prepare: Callable[[], object], path: Path = Path(".env")) -> None:
         """`prepare` is called before a model is loaded (see `ConfiguredModels`)."""
-        # Later the environment may be that of a graph (see `list_graphs`).
+        # The environment may change later to that of a graph (see `list_graphs`).
         self._environ = dict(os.environ)
         self._models = models
         self._prepare = prepare
@@ -50,7 +50,8 @@ class EnvFileConnector:
         async with self._lock:
             changes = self._choose_changes(connection, values)
             spec = changes[MODEL]
-            with tempfile.TemporaryDirectory(prefix=".waymark-") as folder:  # private, as .env itself
+            # The folder is private, as .env itself is.
+            with tempfile.TemporaryDirectory(prefix=".waymark-") as folder:
                 try:
                     models = await asyncio.to_thread(self._write_settings, changes, Path(folder) / self._path.name)
                     await try_model(await asyncio.to_thread(models.load_model))
@@ -72,17 +73,16 @@ class EnvFileConnector:
         return {key: value.strip() for key, value in ({**in_file, **self._environ}).items() if value and value.strip()}
 
     def _choose_changes(self, connection: Connection, values: Mapping[str, str]) -> dict[str, str]:
-        """Return the settings to write; empty ones are no longer set. Raises `ConnectionRefusedError`."""
+        """Return the settings to write; an empty value removes a setting. Raises `ConnectionRefusedError`."""
         given = self._read_values()
         chosen = {field.name: _check_value(field, values.get(field.name, "")) for field in connection.fields}
         chosen |= dict.fromkeys(connection.removed, "")
         addresses = {field.name for field in connection.fields if field.kind == "address"} | {*connection.removed}
         is_same_server = all(chosen[name] == given.get(name, "") for name in addresses)
         for field in connection.fields:
+            # A key is sent to no other address than the address it was given for.
             if field.kind == "key" and is_same_server and not chosen[field.name]:
-                chosen[field.name] = given.get(
-                    field.name, ""
-                )  # a key goes to no other address than the one it was given for
+                chosen[field.name] = given.get(field.name, "")
             if field.is_required and not chosen[field.name]:
                 raise ConnectionRefusedError(sentence("Fill in: {label}.", label=field.label))
         chosen[MODEL] = connection.make_spec(chosen)
@@ -97,7 +97,7 @@ class EnvFileConnector:
         return changes | {MODELS_OFFERED: ",".join(self._list_offered(changes[MODEL], dropped))}
 
     def _list_offered(self, spec: str, dropped: str | None) -> list[str]:
-        """Return the models to choose from besides the new one; those of a provider whose server changed are `dropped`."""
+        """Return the models to offer beside the new model. `dropped` is the provider whose server changed: its models go."""
         kept = [each for each in self._models.specs if each not in (spec, *DEMO_SPECS)]
         return [each for each in kept if dropped is None or each.partition(":")[0].removesuffix("-responses") != dropped]
 
@@ -112,7 +112,7 @@ class EnvFileConnector:
         return factory.build_models(load_settings(self._environ, dotenv=path), prepare=self._prepare)
 
     def _replace_file(self, written: Path) -> None:
-        """Put the written file in place, whole or not at all. Nobody else can read it meanwhile."""
+        """Put the written file in place atomically. Nobody else can read it meanwhile."""
         beside = self._path.with_name(f"{self._path.name}.new")
         beside.unlink(missing_ok=True)
         beside.touch(mode=0o600, exist_ok=False)
@@ -134,7 +134,7 @@ def _describe_field(field: ConnectionField, given: Mapping[str, str]) -> dict[st
 
 
 def _check_value(field: ConnectionField, value: str) -> str:
-    """Return a value as it is written. Raises `ConnectionRefusedError`."""
+    """Return a value in the form to write. Raises `ConnectionRefusedError`."""
     value = value.strip()
     if len(value) > MAX_SETTING_CHARS or not value.isprintable():
         raise ConnectionRefusedError(

@@ -1,6 +1,6 @@
-"""Build what the settings name: models, limits, the tracer, the store, and the sessions.
+"""Build the parts of the settings: models, limits, the tracer, the store, and the sessions.
 
-Each function raises `SettingsError` for a setting that it cannot use.
+Each function raises `SettingsError` for an unusable setting.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def build_models(settings: Settings, prepare: Callable[[], object] = lambda: None) -> ConfiguredModels:
-    """Return the models, checked and not loaded. `prepare` is called before any is loaded."""
+    """Return the models, checked and not loaded. `prepare` is called before the first is loaded."""
     keys = ProviderKeys(
         openai_api_key=settings.openai_api_key,
         openai_base_url=settings.openai_base_url,
@@ -64,7 +64,7 @@ def build_models(settings: Settings, prepare: Callable[[], object] = lambda: Non
 
 
 def open_store(settings: Settings) -> Store:
-    """Open the database. A file is locked for this process alone."""
+    """Open the database. A file is locked for this process."""
     return Store(Database.open_url(settings.connection_url))
 
 
@@ -74,7 +74,7 @@ def build_person_limits(settings: Settings) -> PersonLimits:
 
 
 def build_wire(store: Store, hub: RunHub, blocking: BlockingPool) -> "PostgresqlWire | None":
-    """Return the wire to other processes; None for a database that only one process can serve."""
+    """Return the wire to other processes; None for a database of a single process."""
     if store.database.kind != "postgresql":
         return None
     from agent.wire.followed_rows import FollowedRows  # noqa: PLC0415
@@ -92,7 +92,7 @@ def open_sessions(folder: Path, port: int) -> SessionFile:
 
 
 def check_access(settings: Settings) -> None:
-    """Refuse a way in that would let in too many, or nobody. Raises SettingsError."""
+    """Refuse a sign-in that would admit too many people, or nobody. Raises `SettingsError`."""
     is_loopback = settings.host == "localhost" or ip_address(settings.host).is_loopback
     if settings.auth == "proxy":
         for field in ("public_url", "proxy_networks", "proxy_secret"):
@@ -133,7 +133,7 @@ def _check_provider(settings: Settings) -> None:
 
 
 def build_proxy(settings: Settings) -> TrustedProxy | None:
-    """Return the proxy that signs people in; None where it does not."""
+    """Return the proxy that signs people in, or None."""
     if settings.auth != "proxy":
         return None
     assert settings.proxy_secret
@@ -149,7 +149,7 @@ def build_proxy(settings: Settings) -> TrustedProxy | None:
 
 
 def _build_proxy_roles(settings: Settings) -> Callable[[frozenset[str]], str] | None:
-    """Return what gives people roles by their groups: members where no group says otherwise; None: nobody has a role."""
+    """Return the function from groups to a role, by default member; None if there are no roles."""
     admins, readers = settings.proxy_admin_groups, settings.proxy_reader_groups
     if not admins and not readers:
         return None
@@ -161,9 +161,9 @@ def _build_proxy_roles(settings: Settings) -> Callable[[frozenset[str]], str] | 
 
 
 def build_tracer(settings: Settings) -> Tracer:
-    """Return what the runs' events go to: Langfuse, a collector of OpenTelemetry, both or nothing.
+    """Return the receiver of the runs' events: Langfuse, an OpenTelemetry collector, both or none.
 
-    The package of Langfuse is only imported with its keys, which takes 80 ms and 6 MB.
+    Langfuse's package is only imported if its keys are set, because the import takes 80 ms and 6 MB.
     """
     public, secret, host = settings.langfuse_public_key, settings.langfuse_secret_key, settings.langfuse_host
     headers = {name: value.get_secret_value() for name, value in (settings.otlp_headers or {}).items()}
@@ -200,7 +200,7 @@ def build_prices(settings: Settings) -> Prices:
 
 
 def check_titles(settings: Settings, models: ConfiguredModels) -> None:
-    """Refuse a model for titles that cannot be used. Raises SettingsError."""
+    """Refuse an unusable model for titles. Raises `SettingsError`."""
     if settings.titles_model is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""The graphs that the settings name: `GRAPH`, `[graphs.NAME]` of waymark.toml, and LangGraph's own `langgraph.json`."""
+"""The graphs of the settings: `GRAPH`, `[graphs.NAME]` of waymark.toml, and LangGraph's own `langgraph.json`."""
 
 import importlib.util
 import json
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _GraphFile:
-    """The parts of a langgraph.json that Waymark reads."""
+    """The parts of a langgraph.json read by Waymark."""
 
     graphs: list[GraphDefinition]
     environment: Mapping[str, str]
@@ -31,10 +31,10 @@ class _GraphFile:
 
 
 def list_graphs(settings: Settings, environ: MutableMapping[str, str] = os.environ) -> list[GraphDefinition]:
-    """Return the graphs that the settings name; those of `GRAPH` come first. Raises `SettingsError`.
+    """Return the graphs of the settings, those of `GRAPH` first. Raises `SettingsError`.
 
-    The environment becomes that of a langgraph.json: Waymark's own settings leave it, and the variables that the file
-    names are set, unless they are set already.
+    The environment becomes that of a langgraph.json: Waymark's own settings are removed, and the file's variables are set,
+    unless they are set already.
     """
     found: list[GraphDefinition] = []
     if settings.graph and settings.graph.endswith(".json"):
@@ -88,7 +88,7 @@ def _read_graph_file(path: Path) -> _GraphFile:
 
 
 def _list_folders(dependencies: Any, project: Path) -> Sequence[Path]:
-    """Return the folders whose modules the graphs of a project may import: its own and those among its dependencies."""
+    """Return the folders whose modules a project's graphs may import: its own, and folders among its dependencies."""
     named = [each for each in dependencies if isinstance(each, str)] if isinstance(dependencies, list) else []
     roots = [project, *(project / each for each in named if each.startswith("."))]
     folders = (folder.resolve() for root in roots for folder in (root, root / "src"))
@@ -96,7 +96,7 @@ def _list_folders(dependencies: Any, project: Path) -> Sequence[Path]:
 
 
 def _read_entry(name: str, entry: Any, file: Path, folders: Sequence[Path]) -> GraphDefinition:
-    """Read one of the graphs: `"path.py:variable"` or `"module:variable"`, or a table with that and a description."""
+    """Read the entry of a graph: `"path.py:variable"` or `"module:variable"`, or a table with a path and a description."""
     table = {"path": entry} if isinstance(entry, str) else entry
     path, about = (table.get("path"), table.get("description", "")) if isinstance(table, dict) else (None, "")
     place, _, variable = path.rpartition(":") if isinstance(path, str) else ("", "", "")
@@ -113,7 +113,7 @@ def _read_entry(name: str, entry: Any, file: Path, folders: Sequence[Path]) -> G
 
 
 def _find_module(name: str, folders: Sequence[Path]) -> Path | None:
-    """Return the file of a module in one of the folders, or of an installed one, without importing anything."""
+    """Return the file of a module, in the folders or installed, without importing anything."""
     first, *others = name.split(".")
     installed = importlib.util.find_spec(first)
     packages = installed.submodule_search_locations or [] if installed else []
@@ -130,7 +130,8 @@ def _read_environment(given: Any, file: Path) -> dict[str, str]:
     if not isinstance(given, str):
         return {}
     path = file.parent / given
-    if not path.is_file():  # as in a project that was just made
+    if not path.is_file():
+        # A new project has no such file yet.
         _log.warning("%s names the file %r of environment variables, and there is no such file.", file, given)
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Joining the processes that serve one PostgreSQL, each in its role."""
+"""Joining the processes on the same PostgreSQL, each in its role."""
 
 import os
 import socket
@@ -13,13 +13,14 @@ from config import Settings, SettingsError
 if TYPE_CHECKING:
     from checkpoints.workers import Workers
 
-Role = Literal["all", "web", "work"]  # of a process: it begins runs and drives them, or only one of both
+# A process begins runs and drives them, or does only one of the two.
+Role = Literal["all", "web", "work"]
 
 
 def join_workers(store: Store, settings: Settings, role: Role) -> "Workers | None":
-    """Join the processes that serve a PostgreSQL; None for a database that one process serves.
+    """Join the processes on a PostgreSQL; None for a database of a single process.
 
-    Raises `StoreUnavailableError`, and `SettingsError` for a role that needs several.
+    Raises `StoreUnavailableError`, and `SettingsError` for a role that needs several processes.
     """
     if store.database.kind != "postgresql":
         if role != "all":
@@ -37,7 +38,7 @@ def join_workers(store: Store, settings: Settings, role: Role) -> "Workers | Non
 
 
 def build_uploads(store: Store, blocking: BlockingPool) -> Uploads:
-    """Return the uploads: in memory, or in the database where several processes serve the page."""
+    """Return the uploads: in memory, or in the database if several processes serve the page."""
     if store.database.kind != "postgresql":
         return Uploads()
     from checkpoints.people.kept_uploads import KeptUploads  # noqa: PLC0415
@@ -48,7 +49,7 @@ def build_uploads(store: Store, blocking: BlockingPool) -> Uploads:
 
 
 def build_long_requests(store: Store, blocking: BlockingPool) -> LongRequests:
-    """Return the long requests: in memory, or in the database where several processes serve the page."""
+    """Return the long requests: in memory, or in the database if several processes serve the page."""
     if store.database.kind != "postgresql":
         return LongRequests()
     from checkpoints.people.followed_requests import FollowedRequests  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The agent, loaded while the page is served already: its libraries are a third of all imports."""
+"""The agent, loaded while the page is already served: its libraries are a third of all imports."""
 
 import threading
 from collections.abc import Callable
@@ -23,18 +23,18 @@ class LoadedAgent:
 
 
 class AgentLoader:
-    """Loads the agent once, on the thread of the first caller; others wait for it.
+    """Load the agent once, on the thread of the first caller. Other callers wait for it.
 
-    One thread imports: of two threads in one circle of imports, Python lets one see a module that is half made.
+    A single thread imports: with two threads in a circular import, Python shows a half-initialised module to one of them.
     """
 
     def __init__(self, build: Callable[[], LoadedAgent]) -> None:
         self._build = build
         self._lock = threading.Lock()
-        self.agent: LoadedAgent | None = None  # None: not loaded yet
+        self.agent: LoadedAgent | None = None
 
     def load(self) -> LoadedAgent:
-        """Return the agent. Call it on a thread that may wait for two seconds, never on the event loop."""
+        """Return the agent. Call it on a thread with time to wait for two seconds, never on the event loop."""
         with self._lock:
             if self.agent is None:
                 self.agent = self._build()
@@ -43,7 +43,7 @@ class AgentLoader:
 
 @dataclass(frozen=True, slots=True)
 class DeferredGraph:
-    """The graph of the loader's agent. A run that comes before the agent waits for it."""
+    """The graph of the loader's agent. An early run waits for the agent."""
 
     loader: AgentLoader
     blocking: BlockingPool

@@ -1,4 +1,4 @@
-"""The metrics of runs and of the database: what operations.md says to watch."""
+"""The metrics of runs and of the database that operations.md describes."""
 
 import logging
 import time
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from agent.run.worker import RunWorker
     from agent.wire.postgresql_wire import PostgresqlWire
 
-LONG_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)  # seconds
+# The buckets are in seconds.
+LONG_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)
 
 
 def build_metrics(key: str, services: Services) -> Metrics:
@@ -41,7 +42,7 @@ def build_metrics(key: str, services: Services) -> Metrics:
 
 
 def _watch_processes(worker: "RunWorker", metrics: Metrics) -> None:
-    """Add the same values at every process, each as of its last heartbeat."""
+    """Add values common to every process, each as of its last heartbeat."""
     metrics.add_gauge(
         "waymark_waiting_runs", "Runs of all processes that wait for one with room.", lambda: worker.waiting_run_count
     )
@@ -61,7 +62,7 @@ def _watch_wire(wire: "PostgresqlWire", metrics: Metrics) -> None:
 
 
 def _time_statements(engine: sa.Engine, times: Histogram) -> None:
-    """Observe the seconds of every statement that the database accepts."""
+    """Observe the seconds of every accepted statement of the database."""
 
     def start(connection: sa.Connection, *_: object) -> None:
         connection.info["started"] = time.perf_counter()
@@ -80,8 +81,6 @@ class _Progress:
 
 
 class RunMetrics:
-    """The metrics of runs, from their events."""
-
     def __init__(self, metrics: Metrics) -> None:
         self._ended = Counter("waymark_runs_ended", "Runs that ended.", ["state"], registry=metrics.registry)
         self._seconds = Histogram(
@@ -93,10 +92,10 @@ class RunMetrics:
             buckets=LONG_BUCKETS,
             registry=metrics.registry,
         )
-        self._in_progress: dict[str, _Progress] = {}  # by thread
+        # Runs are by thread.
+        self._in_progress: dict[str, _Progress] = {}
 
     def note(self, thread_id: str, event: Event) -> None:
-        """Take in one event of a thread."""
         if isinstance(event, RunStarted):
             self._in_progress[thread_id] = _Progress(time.monotonic())
             return

@@ -64,7 +64,8 @@ if TYPE_CHECKING:
     from people.admin import PeopleAdmin
     from server.metrics import Metrics
 
-MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
+# It has room for a message, and a text of the same length to fill the composer, all in escapes.
+MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000
 ROUTES = (
     thread_list,
     export_several,
@@ -135,7 +136,7 @@ ALLOWED_ROUTES = AllowedRoutes(
 
 @dataclass(frozen=True, slots=True)
 class WayIn:
-    """How people come in: by a sign-in of ours or a proxy's, from which networks, and under which public address."""
+    """How people come in: by our sign-in or a proxy's, from which networks, and at which public address."""
 
     sign_in: SessionAuthentication | None
     people: "PeopleAdmin | None"
@@ -145,9 +146,9 @@ class WayIn:
 
 
 def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics: "Metrics | None" = None) -> Guard:
-    """Build the page's server, and the guard before it. `host` and `port` are those that it listens on.
+    """Build the page's server, and the guard before it, listening on `host` and `port`.
 
-    Where people sign in here, and a proxy adds TLS, no other address but this machine's is served.
+    If people sign in here behind a proxy that adds TLS, only addresses of this machine are served.
     """
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     page_files, public_url = load_page_files(), way_in.public_url
@@ -183,7 +184,7 @@ def _add_layers(pages: ASGIApp, services: Services, read_address: Callable[[Scop
 
 
 def _add_people(server: FastAPI, people: "PeopleAdmin", allowed: AllowedRoutes) -> AllowedRoutes:
-    """Serve the sign-in with a password, or at a provider, and return the routes with its own."""
+    """Serve the sign-in with a password, or at a provider. Return the allowed routes including its routes."""
     if people.has_passwords:
         from people.routes import MAX_FORM_BYTES, PATHS, PREFIXES, PUBLIC_PATHS, add_routes  # noqa: PLC0415  imports argon2
     else:
@@ -212,13 +213,13 @@ def _list_hosts(host: str, port: int) -> frozenset[str]:
 
 
 def format_host(host: str) -> str:
-    """Return a host as addresses have it."""
+    """Return a host in the notation of addresses, IPv6 in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 @cache
 def _build_index(_language: str, files: str) -> str:
-    """Build the page's frame in the current language, once for each."""
+    """Build the page's frame, once for each language."""
     return page.build_index(load_frame(), files)
 
 
@@ -226,13 +227,15 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
     errors.add_error_responses(server)
     page.add_route(server, services)
     remove_dash_variables()
-    server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)  # before Dash's own, which encloses it
+    # This comes before Dash's own middleware, which encloses it.
+    server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)
     dash: page.Page = page.Page(
         "waymark",
         backend=make_backend(server),
         title="Waymark",
         update_title=None,  # type: ignore[arg-type]  # its documented off switch
-        include_assets_files=False,  # the frame names them
+        # The frame names the files.
+        include_assets_files=False,
         index_string=page.build_index(load_frame(), page_files.root),
         meta_tags=page.META_TAGS,
         enable_mcp=False,

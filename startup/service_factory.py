@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from agent.wire.postgresql_wire import PostgresqlWire
     from checkpoints.workers import Workers
 
-MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
+# The pool is for changes and runs, of which only one writes at a time. `services.Readers` has the threads for reading.
+MAX_POOL_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts that the settings name, checked and not joined yet."""
+    """The parts of the settings, checked and not joined yet."""
 
     settings: Settings
     store: Store
@@ -101,7 +102,7 @@ def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool,
 
 
 def _build_followers(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool) -> list[RunFollower]:
-    """Return the parts that act after the ends of runs."""
+    """Return the parts to act after the ends of runs."""
     settings = parts.settings
     shared = FollowUpParts(
         store=parts.store, runs=runs, hub=hub, catalog=parts.models, blocking=blocking, tracer=parts.tracer

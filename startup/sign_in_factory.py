@@ -1,4 +1,4 @@
-"""Build the authentication that AUTH names, and let it record sign-ins."""
+"""Build the authentication of AUTH, and let it record sign-ins."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def build_sign_in(
     settings: Settings, port: int, address: str, on_stale_link: Callable[[str], None]
 ) -> SessionAuthentication | None:
-    """Return the way in of one person, by a link; None where others sign in, or nobody does."""
+    """Return the sign-in of a single person, by a link; None for any other AUTH."""
     if settings.auth != "token":
         return None
     return LinkSignIn(
@@ -42,7 +42,7 @@ def build_sign_in(
 
 
 def build_people(settings: Settings, address: str, services: Services) -> "PeopleAdmin | None":
-    """Return the way in of people; only then are the libraries for it imported."""
+    """Return the sign-in of people. Only this imports the libraries for it."""
     if settings.auth not in ("password", "oidc"):
         return None
     from people.admin import PeopleAdmin  # noqa: PLC0415
@@ -112,7 +112,7 @@ def _make_parts(settings: Settings, address: str, services: Services, sessions: 
 
 
 def record_sign_ins(authentication: SessionAuthentication | None, settings: Settings, services: Services) -> None:
-    """Let a way in write its sign-ins, and the first refusals of each minute, to the audit log."""
+    """Let a sign-in write its sign-ins, and the first refusals of each minute, to the audit log."""
     if authentication is None:
         return
 

@@ -1,4 +1,4 @@
-"""What a process that serves no page answers on its port: its health, whether it can work, and its metrics."""
+"""The port of a process without a page: its health, whether it can work, and its metrics."""
 
 from typing import TYPE_CHECKING
 
