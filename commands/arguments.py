@@ -6,12 +6,13 @@ from pathlib import Path
 
 DEMONSTRATION_NAMES = ("compaction", "goto")
 ROLE_NAMES = ("admin", "member", "reader")
-ENDINGS = {"waymark": "json", "markdown": "md", "html": "html", "jsonl": "jsonl"}  # of the names of files, by format
+# The formats' file names have these endings.
+ENDINGS = {"waymark": "json", "markdown": "md", "html": "html", "jsonl": "jsonl"}
 Arguments = argparse.Namespace
 
 
 def parse_arguments(arguments: list[str]) -> Arguments:
-    """Parse the command line; `command` is "serve" where none is named. A mistake ends the process with code 2."""
+    """Parse the command line. The default command is "serve". A mistake ends the process with code 2."""
     parser = argparse.ArgumentParser(
         prog="app.py",
         description="Waymark: conversations in which time can be moved through.",
@@ -65,7 +66,7 @@ def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _decode_word(argument: str) -> str:
-    """Return an argument as UTF-8, if it is: the locale may misread a word to leave out, a name and an id."""
+    """Decode an argument as UTF-8, if possible: the locale may misread a redacted word, a name or an id."""
     try:
         return os.fsencode(argument).decode()
     except UnicodeDecodeError:

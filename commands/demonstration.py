@@ -7,7 +7,6 @@ from startup.factory import build_models
 
 
 def run_demonstration(arguments: Arguments, settings: Settings) -> int:
-    """Run one of the demonstrations in this terminal."""
     from agent.terminal_demo import DEMONSTRATIONS  # noqa: PLC0415  (the agent, which no other command needs)
     from agent.tracing.environment import switch_off_library_tracing  # noqa: PLC0415
 

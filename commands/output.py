@@ -10,16 +10,16 @@ EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 class CommandRefusedError(StateError):
-    """A command cannot be carried out; the text is one sentence with the reason."""
+    """A command cannot be carried out. The text is a sentence with the reason."""
 
 
 def print_line(text: object, output: TextIO | None = None) -> None:
-    """Print one line, whatever titles, names, keys and ids are in it: they come from files and programs."""
+    """Print a single line, with line breaks escaped: titles, names, keys and ids come from files and programs."""
     print_text(str(text).replace("\n", "\\n"), output)
 
 
 def print_text(text: str, output: TextIO | None = None) -> None:
-    """Print a text of several lines, of which a demonstration has some from a model."""
+    """Print a text of several lines, which may come from a model."""
     print(escape_controls(text), file=output or sys.stdout, flush=True)
 
 

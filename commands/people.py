@@ -12,7 +12,7 @@ from startup.page_server import format_host
 
 
 def print_invitation(arguments: Arguments, settings: Settings) -> int:
-    """Print a link for a new person, or for a new password. It works beside a server."""
+    """Print a link for a new person, or for a new password. It works beside a running server."""
     if settings.auth != "password":
         return print_refusal("Links are for AUTH=password: no other way in has people of its own.")
     from checkpoints.people.account_rows import InvalidAccountError, Role  # noqa: PLC0415
@@ -33,7 +33,7 @@ def print_invitation(arguments: Arguments, settings: Settings) -> int:
 
 
 def readmit_person(arguments: Arguments, settings: Settings) -> int:
-    """Let somebody who was erased sign in at the provider again. It works beside a server."""
+    """Let an erased person sign in at the provider again. It works beside a running server."""
     from checkpoints.people.identities import Identities  # noqa: PLC0415
     from checkpoints.storage.beside import open_beside  # noqa: PLC0415
 

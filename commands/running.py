@@ -1,4 +1,4 @@
-"""Run the command that the command line names."""
+"""The dispatcher of the commands."""
 
 import sys
 from collections.abc import Callable
@@ -29,7 +29,7 @@ _COMMANDS: MappingProxyType[str, Callable[[Arguments, Settings], int]] = Mapping
 
 
 def run_command(arguments: Arguments, settings: Settings) -> int:
-    """Run a command and return its exit code. A refusal is one sentence on the error output."""
+    """Run a command and return its exit code. A refusal is a sentence on the error output."""
     try:
         return _COMMANDS[arguments.command](arguments, settings)
     except (StateError, SettingsError) as error:

@@ -48,7 +48,7 @@ def _export_thread(store: Store, arguments: Arguments, line: ProgressLine) -> in
 
 
 def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) -> int:
-    """Export every conversation; a refused one does not stop the others."""
+    """Export every conversation. A refused conversation does not stop the others."""
     arguments.output.mkdir(parents=True, exist_ok=True, mode=0o700)
     ending = ENDINGS[arguments.format]
     outcome = EXIT_OK
@@ -62,7 +62,7 @@ def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) 
                 line.clear()
             _warn_of_limit(thread.id, made)
             name = build_file_name(options.redact_title(thread.title), ending, thread.id)
-            # As UTF-8: the locale may have no such letters.
+            # The name is UTF-8, because the locale's encoding may lack its letters.
             _write_new_file(os.path.join(os.fsencode(arguments.output), name.encode()), made.text)
         except StateError as error:
             line.clear()
@@ -124,7 +124,7 @@ def import_threads(arguments: Arguments, settings: Settings) -> int:
 
 
 def _read_import(file: BinaryIO, line: ProgressLine) -> tuple[int, Iterable[Document]]:
-    """Return the number of conversations in a file, and their documents: those of an archive are read one by one."""
+    """Return the number of conversations in a file, and their documents. Documents of an archive are read in turn."""
     beginning = file.read(4)
     file.seek(0)
     if is_archive(beginning):
@@ -135,7 +135,7 @@ def _read_import(file: BinaryIO, line: ProgressLine) -> tuple[int, Iterable[Docu
 
 
 def _choose_graph(doc: Document, graph: str | None) -> Document:
-    """Return a document whose conversation this graph has answered; without one, the document as it is."""
+    """Return a document whose conversation is marked as answered by this graph. Without a graph, it is unchanged."""
     if graph is None:
         return doc
     thread = doc.thread.model_copy(update={"settings": {**doc.thread.settings, "graph": graph}})
@@ -147,7 +147,7 @@ def _describe_graphs(graphs: Sequence[str]) -> str:
 
 
 def _import_document(store: Store, doc: Document, into: str | None, graphs: Sequence[str], report: Report) -> str:
-    """Import a document. Return the line that names its conversation."""
+    """Import a document. Return the line about its conversation."""
     if into:
         made = transfer.merge_document(store, into, doc, report=report)
     else:

@@ -1,4 +1,4 @@
-"""The commands that check, index, back up and erase the database, and that print its log and its usage.
+"""The commands that check, index, back up and erase the database, and print its log and its usage.
 
 Commands that only read work beside a running server. Commands that write need the database alone.
 """
@@ -25,7 +25,8 @@ from config import Settings
 from server.terminal import ProgressLine
 from startup.factory import build_prices
 
-_AUDIT_PORTION = 1_000  # entries of one read
+# The log is printed in reads of this many entries.
+_AUDIT_PORTION = 1_000
 
 
 def print_usage(_: Arguments, settings: Settings) -> int:
@@ -78,7 +79,8 @@ def erase(arguments: Arguments, settings: Settings) -> int:
         print_line(f"This would erase {goes}. Nothing was erased." if goes else "There is nothing to erase.")
         return EXIT_OK
     with _open_alone(settings.connection_url) as database:
-        Runs(Store(database)).interrupt_orphans()  # nobody drives them: the database is ours alone
+        # No other process drives them, because the database is this process's alone.
+        Runs(Store(database)).interrupt_orphans()
         goes = _plan_erasure(database, arguments)
         if not goes:
             print_line("There is nothing to erase.")
@@ -114,8 +116,9 @@ def _describe_person_erasure(erasure: PersonErasure) -> str:
 
 @contextmanager
 def _open_alone(url: str) -> Iterator[Database]:
-    """Open a database that is there, and keep servers out of it."""
-    Database.open_read_only(url).close()  # refuses a missing database instead of creating one
+    """Open an existing database, and keep servers out of it."""
+    # This refuses a missing database instead of creating it.
+    Database.open_read_only(url).close()
     database = Database.open_url(url)
     try:
         database.claim()
