@@ -1,1 +1,1 @@
-"""The packages that Waymark brings along: their pins, what the registry says about them, and a bill of materials."""
+"""The packages installed for Waymark: their pins, the registry's news about them, and a bill of materials."""

@@ -23,7 +23,7 @@ def _name_address(pin: Pin) -> str:
 
 
 def _find_licences(name: str) -> list[dict[str, Any]]:
-    """Return the licence of an installed package; nothing where it is not installed, as on another platform."""
+    """Return the licence of an installed package; empty if it is not installed, as on another platform."""
     try:
         fields = metadata.metadata(name)
     except metadata.PackageNotFoundError:
@@ -32,7 +32,8 @@ def _find_licences(name: str) -> list[dict[str, Any]]:
         return [{"expression": expressions[0]}]
     classifiers = [value for value in fields.get_all("Classifier", []) if value.startswith("License :: ")]
     names = [value.rsplit(" :: ", 1)[-1] for value in classifiers] or fields.get_all("License", [])
-    return [{"license": {"name": name.splitlines()[0]}} for name in names]  # some hold the whole text below its name
+    # Some contain the whole text below the name.
+    return [{"license": {"name": name.splitlines()[0]}} for name in names]
 
 
 def _describe_component(pin: Pin, scope: str) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def _describe_component(pin: Pin, scope: str) -> dict[str, Any]:
 
 
 def _describe_dependencies(pins: Iterable[Pin]) -> list[dict[str, Any]]:
-    """Return the packages that Waymark and each package ask for."""
+    """Return the dependencies of Waymark and of each package."""
     needs: dict[str, set[str]] = defaultdict(set)
     addresses = {_WAYMARK: _WAYMARK}
     for pin in pins:

@@ -2,10 +2,10 @@
 # requires-python = ">=3.11"
 # dependencies = ["fontpkg-inter==4.1.post1", "fonttools==4.68.0", "brotli==1.2.1"]
 # ///
-"""Build the page's font files out of the package of Inter: `make font`. The files are in the repository.
+"""Build the page's font files from the package of Inter: `make font`. The files are in the repository.
 
-One file has the letters of Western Europe, which every page needs; the browser loads the other one, with the letters of
-the rest of Europe, when a text has one. Both are variable in weight.
+The first file has the letters of Western Europe, for every page. The second has the letters of the rest of Europe, and the
+browser loads it when a text has such a letter. Both are variable in weight.
 """
 
 import re
@@ -18,16 +18,18 @@ from fontTools.ttLib import TTFont  # type: ignore[import-not-found]
 from fontTools.varLib import instancer  # type: ignore[import-not-found]
 
 ASSETS = Path(__file__).parent.parent / "assets"
-STYLE_SHEET = ASSETS / "modules" / "lib" / "font.css"  # names the files and their letters
+# It names the files and their letters.
+STYLE_SHEET = ASSETS / "modules" / "lib" / "font.css"
 PACKAGE = files("fontpkg_inter")
 WEIGHTS = (400, 700)
-TEXT_SIZE = 14  # of the optical sizes: the page's text, not its headings
+# It is the optical size of the page's text, not of its headings.
+TEXT_SIZE = 14
 FEATURES = ["ccmp", "locl", "kern", "mark", "mkmk", "tnum", "case"]
 _FILE = re.compile(r'url\("(fonts/[^"]+)"\).*?unicode-range: ([^;]+);', re.DOTALL)
 
 
 def read_font() -> BytesIO:
-    """Return the font with its weights alone."""
+    """Return the font with its weight as the only axis."""
     whole = BytesIO()
     with (PACKAGE / "files" / "Inter[opsz,wght].ttf").open("rb") as source:
         instancer.instantiateVariableFont(TTFont(source, recalcTimestamp=False), {"opsz": TEXT_SIZE, "wght": WEIGHTS}).save(
@@ -37,7 +39,6 @@ def read_font() -> BytesIO:
 
 
 def build_font(path: Path, ranges: str, source: BytesIO) -> None:
-    """Write one file with the letters of its ranges."""
     options = subset.Options(layout_features=FEATURES, flavor="woff2", hinting=False)
     font = TTFont(source, recalcTimestamp=False)
     subsetter = subset.Subsetter(options)

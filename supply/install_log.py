@@ -1,7 +1,7 @@
 """The reason of a failed installation, from pip's log: `python supply/install_log.py LOG`.
 
-pip speaks of conflicting dependencies, or of a version that does not exist, when the registry does not answer. Nothing is
-installed yet when this runs: it imports only Python's own library.
+When the registry does not answer, pip speaks of conflicting dependencies, or of a missing version. Nothing is installed yet
+when this runs, so it imports only Python's own library.
 """
 
 import re
@@ -18,7 +18,7 @@ _RETRY = re.compile(r"^WARNING: Retrying .* after connection broken .*$", re.MUL
 
 
 def explain_failure(log: str) -> str:
-    """Return a sentence, or pip's own words where they are true. A retry that helped is no reason."""
+    """Return a sentence, or pip's own words if they are true. A successful retry is no reason."""
     errors = _RETRY.sub("", log)
     if found := _WRONG_FILE.search(errors):
         return f"{found['pin']} from {found['address']} is not the file that is pinned. It was not installed.\n{log}"

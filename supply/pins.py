@@ -10,16 +10,17 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 DEVELOPMENT_CONSTRAINTS = ROOT / "constraints-dev.txt"
-GRAPH_CONSTRAINTS = ROOT / "constraints-graphs.txt"  # of agents that people bring along, for the tests
+# These are for users' graphs, in the tests.
+GRAPH_CONSTRAINTS = ROOT / "constraints-graphs.txt"
 _HASH = "--hash=sha256:"
 
 
 @dataclass(frozen=True)
 class Pin:
-    """One version of a package.
+    """A version of a package.
 
-    `parents` are the packages and files (`-r requirements.txt`) that ask for it. `marker` is empty, or limits the pin
-    to some platforms.
+    `parents` are the packages and files (`-r requirements.txt`) that need it. `marker` is empty, or limits the pin to some
+    platforms.
     """
 
     name: str
@@ -30,12 +31,12 @@ class Pin:
 
 
 def read_pins(path: Path) -> tuple[Pin, ...]:
-    """Return the pins of a file that `make lock` wrote."""
+    """Return the pins of a file from `make lock`."""
     return tuple(_parse_block(block) for block in _split_blocks(path.read_text(encoding="utf-8")))
 
 
 def _split_blocks(text: str) -> Iterator[list[str]]:
-    """Yield the lines of each pin: the first has its name, the indented ones its hashes and parents."""
+    """Yield the lines of each pin: the first has its name, and the indented lines its hashes and parents."""
     block: list[str] = []
     for line in text.splitlines():
         if line.startswith("    ") and block:
@@ -62,6 +63,6 @@ def _parse_block(block: list[str]) -> Pin:
 
 
 def read_requirements(path: Path) -> tuple[Requirement, ...]:
-    """Return the lines of a requirements file, without those of the files that it includes."""
+    """Return the lines of a requirements file, without the lines of included files."""
     lines = (line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
     return tuple(Requirement(line) for line in lines if line and not line.startswith("-"))

@@ -1,4 +1,4 @@
-"""Ask the registry and OSV about the pins: a yanked one and one with a known fault fail, newer versions are named.
+"""Check the pins against the registry and OSV: yanked and faulty pins fail, and newer versions are named.
 
 `python -m supply.registry` is a part of `make check`. Without a network it says so and does not fail.
 """
@@ -19,11 +19,12 @@ from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GRAPH_CONSTRAINTS,
 
 _YANKED = re.compile(r'^warning: `(?P<pin>\S+)` is yanked(?: \(reason: "(?P<reason>.*)"\))?$', re.MULTILINE)
 _COMPILE = (sys.executable, "-m", "uv", "pip", "compile", "--color", "never", "--universal", "--python-version", "3.11")
-_NO_SOLUTION = 1  # uv's exit code
-_NO_ANSWER = 2  # another one
+# These are uv's exit codes.
+_NO_SOLUTION = 1
+_NO_ANSWER = 2
 FAULTS_ADDRESS = "https://api.osv.dev"
 _AUDIT = (sys.executable, "-m", "uv", "audit", "--color", "never", "--preview-features", "audit-command")
-# What is pinned without its dependencies: see requirements-graphs.txt.
+# The excluded package is not pinned: see requirements-graphs.txt.
 _SCRIPT = """# /// script
 # requires-python = ">=3.11"
 # dependencies = {}
@@ -38,7 +39,7 @@ class RegistryError(Exception):
 
 
 class MissingPinError(Exception):
-    """The registry no longer has a version that is pinned."""
+    """The registry no longer has a pinned version."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,13 @@ def _resolve(requirements: Iterable[str], *options: str) -> subprocess.Completed
 
 
 def find_yanked(pins: Iterable[Pin]) -> tuple[Yanked, ...]:
-    """Return the pins that their authors withdrew."""
+    """Return the pins withdrawn by their authors."""
     warnings = _resolve(_write_lines(pins), "--no-deps").stderr
     return tuple(Yanked(match["pin"], match["reason"] or "no reason is given") for match in _YANKED.finditer(warnings))
 
 
 def find_faults(pins: Iterable[Pin], address: str) -> str:
-    """Return what OSV at the address knows against the pins, in uv's words; empty where that is nothing."""
+    """Return the known faults of the pins from OSV at the address, in uv's words; empty if there are none."""
     with TemporaryDirectory() as folder:
         script = Path(folder) / "pins.py"
         script.write_text(_SCRIPT.format(json.dumps(_write_lines(pins))), encoding="utf-8")
@@ -82,7 +83,7 @@ def find_faults(pins: Iterable[Pin], address: str) -> str:
             capture_output=True,
             encoding="utf-8",
             check=False,
-            # Where another registry stands in for the public one, the list is often not there: that takes no longer.
+            # With a mirror in place of the public registry, the list is often missing: do not wait longer for it then.
             env={"UV_HTTP_RETRIES": "0", **os.environ},
         )
     if audit.returncode == _NO_ANSWER:
@@ -95,7 +96,7 @@ def _write_lines(pins: Iterable[Pin]) -> list[str]:
 
 
 def find_newer(pins: Iterable[Pin], requirements: Iterable[Path], *options: str) -> tuple[Newer, ...]:
-    """Return the pins that are behind the newest versions that fit together."""
+    """Return the pins behind the newest compatible versions."""
     wanted = [line for path in requirements for line in read_requirements(path)]
     for line in wanted:
         line.specifier = SpecifierSet()
