@@ -1,6 +1,6 @@
 """The words that people read, in their language. English is the source: a text is its own key in the catalogues beside this.
 
-`_` and `ngettext` translate for the language of the current request; `N_` only marks a text that is translated later. The
+`_` and `ngettext` translate for the language of the current request; `N_` only marks a text for a later translation. The
 texts of errors come as sentences with their values (checkpoints/values/sentence.py), and `say` translates those.
 """
 
@@ -11,13 +11,14 @@ from string import Formatter
 from typing import Any, Protocol, TypeVar
 
 SOURCE_LANGUAGE = "en"
-LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch"}  # by tag, each as its speakers call it
+# Each language is by its tag, under its own name.
+LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch"}
 _FOLDER = Path(__file__).parent
 T = TypeVar("T")
 
 
 class Catalogue(Protocol):
-    """The texts of one language other than English."""
+    """The texts of a language other than English."""
 
     language: str
 
@@ -32,7 +33,8 @@ class Catalogue(Protocol):
         ...
 
 
-_current: ContextVar[Catalogue | None] = ContextVar("language", default=None)  # None: English
+# English has None.
+_current: ContextVar[Catalogue | None] = ContextVar("language", default=None)
 
 
 def read_entries(language: str) -> bytes:
@@ -46,12 +48,12 @@ def get_language() -> str:
 
 
 def use_catalogue(catalogue: Catalogue | None) -> None:
-    """Use a language in the current context, such as that of a request."""
+    """Use a language in the current context, such as a request's."""
     _current.set(catalogue)
 
 
 def set_language(language: str) -> None:
-    """Use a language in the current context. The catalogues are not loaded for English."""
+    """Use a language in the current context. For English, no catalogue is loaded."""
     if language == SOURCE_LANGUAGE:
         use_catalogue(None)
         return
@@ -68,7 +70,7 @@ def _(message: str, /, **values: object) -> str:
 
 
 def ngettext(one: str, other: str, count: float, /, **values: object) -> str:
-    """Translate a text that depends on a number, which is its value `count`."""
+    """Translate a text for a number, its value `count`."""
     catalogue = _current.get()
     if catalogue is None:
         return fill(one if count == 1 else other, {"count": count, **values}, None)
@@ -97,7 +99,7 @@ def _say_value(value: object) -> object:
 
 
 def say_error(text: str | None) -> str | None:
-    """Translate the error of a run; None where there is none. One of an older version has no template and stays English."""
+    """Translate the error of a run, if there is one. Errors of older versions have no template and stay English."""
     return None if text is None else say(text)
 
 
@@ -111,7 +113,7 @@ def arrange(text: str, **parts: T) -> list[str | T]:
 
 
 class _LocalFormatter(Formatter):
-    """Python's format, in which `,` stands for the language's separators."""
+    """Python's format, with the language's separators for `,`."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

@@ -1,4 +1,4 @@
-"""The catalogues: one `.po` file for each language, read when the first person asks for it."""
+"""The catalogues: a `.po` file for each language, read when the first person asks for it."""
 
 from functools import cache
 from io import BytesIO
@@ -12,13 +12,12 @@ from babel.numbers import format_decimal
 from words import read_entries
 
 FOLDER = Path(__file__).parent
-BROWSER_PLACES = ("assets/",)  # the files whose texts the browser needs
+# The browser needs the texts of these files.
+BROWSER_PLACES = ("assets/",)
 _MAX_PROBED_NUMBER = 200
 
 
 class PoCatalogue:
-    """The texts of a `.po` file."""
-
     def __init__(self, language: str, entries: Catalog) -> None:
         self.language = language
         self.forms = list_categories(entries)
@@ -50,18 +49,17 @@ class PoCatalogue:
         return format_decimal(number, locale=self._locale)
 
     def list_browser_texts(self) -> dict[str, object]:
-        """Return what the browser needs: texts by their English, several forms in the order of `forms`."""
+        """Return the browser's texts by their English, several forms in the order of `forms`."""
         texts = {key: self._texts.get(key) or list(self._plurals[key]) for key in self._for_browser}
         return {"language": self.language, "forms": self.forms, "texts": texts}
 
 
 def list_categories(entries: Catalog) -> list[str]:
-    """Return the names that Unicode gives the catalogue's plural forms, in their order: `Intl.PluralRules` has the same."""
+    """Return Unicode's names for the catalogue's plural forms, in order: `Intl.PluralRules` uses the same names."""
     locale = Locale.parse(str(entries.locale))
     return list(dict.fromkeys(locale.plural_form(number) for number in (1, *range(_MAX_PROBED_NUMBER))))
 
 
 @cache
 def load_catalogue(language: str) -> PoCatalogue:
-    """Read the catalogue of a language other than English."""
     return PoCatalogue(language, read_po(BytesIO(read_entries(language)), locale=language))

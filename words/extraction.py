@@ -1,4 +1,4 @@
-"""Finds the texts in the sources, and merges them into the catalogues: `python -m words`."""
+"""Find the texts in the sources, and merge them into the catalogues: `python -m words`."""
 
 import ast
 import re
@@ -19,12 +19,13 @@ KEYWORDS: dict[str, Any] = {
     **dict.fromkeys(("_", "N_", "sentence")),
     **dict.fromkeys(("ngettext", "plural_sentence"), (1, 2)),
 }
-MARKED = re.compile(r"\{_(.+?)_\}")  # a text in HTML
+# A text in HTML is marked like this.
+MARKED = re.compile(r"\{_(.+?)_\}")
 _Found = Iterator[tuple[int, str, str | tuple[str, ...], list[str]]]
 
 
 def extract_python(file: IO[bytes], keywords: Collection[str], *_args: object, **_options: object) -> _Found:
-    """Find the marked texts of a module, also those within an f-string, which Babel's own extraction misses."""
+    """Find the marked texts of a module, also inside f-strings: Babel's own extraction misses those."""
     for node in ast.walk(ast.parse(file.read())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in keywords:
             texts = tuple(each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str))
@@ -65,14 +66,15 @@ def read_catalogue(language: str) -> Catalog:
 
 
 def update_catalogues() -> None:
-    """Add new texts to each catalogue without a translation, and drop those that no source has any more."""
+    """Add new texts to each catalogue without a translation, and drop texts without a source."""
     found = find_texts()
     for language in LANGUAGES:
         if language != SOURCE_LANGUAGE:
             catalogue = read_catalogue(language)
             created_at = catalogue.creation_date
             catalogue.update(found, no_fuzzy_matching=True)
-            catalogue.creation_date = created_at  # an update without a new text changes nothing
+            # An update without a new text changes nothing.
+            catalogue.creation_date = created_at
             catalogue.obsolete.clear()
             with (FOLDER / f"{language}.po").open("wb") as file:
                 write_po(file, catalogue, width=120, omit_header=False, include_lineno=False, sort_output=True)

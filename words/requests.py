@@ -1,4 +1,4 @@
-"""The language of a request: the page's own, else the one that the person has chosen, else the browser's."""
+"""The language of a request: the page's own, else the person's choice, else the browser's."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,13 +6,14 @@ from starlette.datastructures import Headers
 
 from words import LANGUAGES, SOURCE_LANGUAGE
 
-COOKIE = "waymark_language"  # written by assets/modules/lib/language.lazy.mjs
-HEADER = "waymark-language"  # of the page's requests: they are answered in its language, whatever was chosen since
+# assets/modules/lib/language.lazy.mjs writes this cookie.
+COOKIE = "waymark_language"
+# The page's requests are answered in its language, whatever was chosen since.
+HEADER = "waymark-language"
 MAX_HEADER_CHARS = 1_000
 
 
 def choose_language(headers: Headers) -> str:
-    """Return the tag of a language that there is."""
     chosen = [headers.get(HEADER, ""), *_list_cookie_values(headers)]
     wanted = (*chosen, *_list_accepted(headers.get("accept-language", "")[:MAX_HEADER_CHARS]))
     return next((found for tag in wanted if (found := tag.partition("-")[0].lower()) in LANGUAGES), SOURCE_LANGUAGE)
