@@ -41,7 +41,8 @@ from startup.worker_server import build_worker_server
 if TYPE_CHECKING:
     from server.metrics import Metrics
 
-MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
+# The pool is for changes and runs, of which only one writes at a time. `services.Readers` has the threads for reading.
+MAX_POOL_THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,11 @@ class App:
     sign_in: SessionAuthentication | None
     address: str
     loader: AgentLoader
-    metrics: "Metrics | None" = None  # None: there is no /metrics
+    # The metrics are None without /metrics.
+    metrics: "Metrics | None" = None
 
     def create_link(self) -> str:
-        """Return the address to open; with AUTH=token it admits one browser, once."""
+        """Return the address to open. With AUTH=token, it admits a single browser, once."""
         return self.sign_in.create_link() if self.sign_in else f"{self.address}/"
 
     async def load_agent(self) -> None:
@@ -69,7 +71,6 @@ class App:
         self.services.start_indexing()
 
     async def close(self) -> None:
-        """Interrupt the runs, and release the database."""
         await _close_parts(self.services, self.loader, self.metrics, self.sign_in)
 
 
@@ -84,12 +85,11 @@ def create_app(
     env_file: Path | None = None,
     role: Role = "all",
 ) -> App:
-    """Build and join everything. Parts that are passed in are used as they are.
+    """Build and join everything. Parts that are passed in are used unchanged.
 
-    The page can connect a model only with an `env_file`, which keeps its settings.
-
-    Each of `on_time_travel` is called with every move of an agent, on a thread of the pool. It should return soon; its
-    errors are logged and harm no run.
+    The page can connect a model only with an `env_file`, which keeps its settings. Each function of `on_time_travel` is
+    called with every move of an agent, on a thread of the pool. It should return soon; its errors are logged and do not
+    affect the run.
 
     Raises `StoreUnavailableError`, and `SettingsError` and `ModelConfigurationError`, whose texts are for the user.
     """
@@ -97,7 +97,8 @@ def create_app(
     factory.check_access(settings)
     parts = _prepare_parts(settings, role, store, models, tracer, env_file, on_time_travel)
     services = build_services(parts)
-    if parts.workers is None:  # else: see RunWorker
+    # With workers, `RunWorker` does this.
+    if parts.workers is None:
         services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
     metrics = _build_metrics(settings, services)
@@ -121,7 +122,7 @@ def _watch_requests(settings: Settings, services: Services, served: ASGIApp) -> 
 def _build_page(
     settings: Settings, services: Services, port: int, address: str, metrics: "Metrics | None"
 ) -> tuple[SessionAuthentication | None, ASGIApp]:
-    """Return the way in, and the page's server behind its guard."""
+    """Return the session authentication, if there is any, and the page's server behind its guard."""
     people = sign_in_factory.build_people(settings, address, services)
     sign_in = people.authentication if people else sign_in_factory.build_sign_in(settings, port, address, _print_link)
     sign_in_factory.record_sign_ins(sign_in, settings, services)
@@ -138,11 +139,12 @@ def _prepare_parts(
     env_file: Path | None,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
 ) -> Parts:
-    """Build the parts that were not passed in. The store is opened last: nothing is open when a setting is refused."""
+    """Build the parts that were not passed in. The store is opened last: if a setting is refused, nothing is open yet."""
     loader = AgentLoader(lambda: agent_factory.load_agent(settings, configured))
     configured = models or factory.build_models(settings, prepare=loader.load)
     catalog, has_people = ReplaceableModels(configured), settings.auth in ("proxy", "password", "oidc")
-    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not has_people else None  # keys are for all
+    # A key would be for all people.
+    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not has_people else None
     tracer = tracer or factory.build_tracer(settings)
     agent_factory.check_tools(settings)
     factory.check_titles(settings, configured)
@@ -189,8 +191,9 @@ def _print_link(link: str) -> None:
 
 
 def work(settings: Settings) -> None:
-    """Drive the runs that other processes begin, until the process receives a signal to end."""
-    factory.check_access(settings)  # before anything listens
+    """Drive the runs begun by other processes, until the process receives a signal to end."""
+    # Access is checked before anything listens.
+    factory.check_access(settings)
     listener = None if settings.work_port is None else _listen(settings.host, settings.work_port, "WORK_PORT")
     port = listener.getsockname()[1] if listener else settings.port
     app = create_app(settings, port=port, role="work")
@@ -212,8 +215,8 @@ def _listen(host: str, port: int, name: str) -> socket.socket:
 
 
 def serve(settings: Settings, role: Role) -> None:
-    """Serve until the process receives a signal to end."""
-    factory.check_access(settings)  # before anything listens
+    # Access is checked before anything listens.
+    factory.check_access(settings)
     listener = _listen(settings.host, settings.port, "PORT")
     app = create_app(settings, port=listener.getsockname()[1], env_file=Path(".env"), role=role)
     proxy = factory.build_proxy(settings)
@@ -237,10 +240,12 @@ def main(arguments: list[str]) -> int:
             from commands.running import run_command  # noqa: PLC0415  (a server runs none)
 
             return run_command(options, settings)
-        with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again
+        # uvicorn has ended quietly by then, and raises the signal again.
+        with suppress(KeyboardInterrupt):
             serve(settings, "web" if options.web else "all")
     except (SettingsError, ModelConfigurationError, StoreUnavailableError) as error:
-        print(escape_controls(f"Waymark cannot start. {error}"), file=sys.stderr)  # it quotes settings and names of files
+        # The error quotes settings and names of files.
+        print(escape_controls(f"Waymark cannot start. {error}"), file=sys.stderr)
         return 2
     return 0
 

@@ -1,7 +1,7 @@
-"""The settings: their only reader, from the environment, `.env` and `waymark.toml`.
+"""The settings, and their only reader: from the environment, `.env` and `waymark.toml`.
 
-Each field is the key of the same name in capitals; in `waymark.toml`, `enabled` in the table `[tools]` is `tools_enabled`.
-Named tables exist in `waymark.toml` alone: `[agents.NAME]`, `[graphs.NAME]`, `[mcp.NAME]` and `[prices."MODEL"]`.
+Each field is the key of the same name in capitals. In `waymark.toml`, `enabled` in the table `[tools]` is `tools_enabled`.
+Named tables exist in `waymark.toml` only: `[agents.NAME]`, `[graphs.NAME]`, `[mcp.NAME]` and `[prices."MODEL"]`.
 """
 
 from __future__ import annotations
@@ -68,13 +68,14 @@ __all__ = ["Settings", "SettingsError", "list_own_keys", "load_settings"]
 class Settings(BaseSettings):
     """The settings. A field's description completes the sentence "KEY must be ...".
 
-    Constructing it reads nothing, so that two apps in one process, and tests, use the values that they pass;
-    `load_settings` alone reads the environment.
+    Only `load_settings` reads the environment. The constructor reads nothing, so tests, and two apps in the same process,
+    use their own values.
     """
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    model: str | None = None  # agent.models knows the usable names; None: the first that the keys allow
+    # agent.models knows the usable names. None takes the first model that the keys allow.
+    model: str | None = None
     model_idle_seconds: float = Field(60.0, gt=0, le=3600, description="a number of seconds above 0 and up to 3600")
     model_window: int | None = Field(None, ge=1_000, description="a number of tokens, at least 1000")
     model_temperature: float | None = Field(
@@ -96,8 +97,10 @@ class Settings(BaseSettings):
     azure_openai_endpoint: Address = None
     azure_openai_api_version: str | None = None
     azure_openai_deployment_name: str | None = None
-    azure_openai_reasoning_effort: Effort = None  # of Azure alone; any other effort wins
-    provider_keys: dict[str, Key] = {}  # by their names in the environment
+    # The effort is for Azure only; any other effort takes precedence.
+    azure_openai_reasoning_effort: Effort = None
+    # Keys are by their names in the environment.
+    provider_keys: dict[str, Key] = {}
     tavily_api_key: Key = None
     tavily_base_url: Address = None
     langfuse_public_key: Key = None
@@ -109,28 +112,38 @@ class Settings(BaseSettings):
     langfuse_release: Label | None = Field(None, description=LABEL_RULE)
     langfuse_user: Label | None = Field(None, description=LABEL_RULE)
     langfuse_tags: Labels = None
-    otlp_endpoint: Address = None  # of a collector of OpenTelemetry, without /v1/traces
+    # It is the address of an OpenTelemetry collector, without /v1/traces.
+    otlp_endpoint: Address = None
     otlp_headers: SecretHeaders = None
 
+    # Without a graph, new conversations begin with the built-in agent.
     graph: str | None = Field(
         None, pattern=rf"{GRAPH_PATH}|^(.*/)?langgraph\.json$", description=f"{GRAPH_RULE}, or a langgraph.json"
-    )  # None: new conversations begin with the built-in agent
+    )
     files_dir: ExistingFolder = None
     time_travel: Literal["off", "ask", "allow"] = Field("ask", description="off, ask or allow")
     message_numbers: Literal["msg", "short", "off"] = Field("msg", description="msg, short or off")
-    judge: Literal["on", "off"] = Field("off", description="on or off")  # on: a call of the model more after a turn
-    titles: Literal["on", "off"] = Field("on", description="on or off")  # on: a call of the model more in a conversation
-    titles_model: str | None = None  # None: the conversation's own
-    tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
-    tools_approval: Names = Field(None, description="a list of tools' names")  # these wait for a person's approval
+    # "on" costs another call of the model after a turn.
+    judge: Literal["on", "off"] = Field("off", description="on or off")
+    # "on" costs another call of the model in a conversation.
+    titles: Literal["on", "off"] = Field("on", description="on or off")
+    # Without a model here, titles come from the conversation's own model.
+    titles_model: str | None = None
+    # Without a list, all tools that can work are enabled.
+    tools_enabled: Names = Field(None, description="a list of tools' names")
+    # These tools wait for a person's approval.
+    tools_approval: Names = Field(None, description="a list of tools' names")
     models_offered: Names = Field(None, description="a list of models, such as openai:NAME")
-    limits_run_answers: Count = 500  # of all agents and branches of a run together
+    # These limits count all agents and branches of a run together.
+    limits_run_answers: Count = 500
     limits_run_calls: Count = 1_000
     limits_run_seconds: Seconds = 3_600.0
-    limits_agent_answers: Count = 100  # of the main agent in a run, and of a sub-agent for each question
+    # These limits are for the main agent in a run, and for a sub-agent in each question.
+    limits_agent_answers: Count = 100
     limits_agent_calls: Count = 200
     limits_agent_seconds: Seconds = 1_800.0
-    limits_branch_answers: Count = 50  # of each branch of a fork
+    # These limits are for each branch of a fork.
+    limits_branch_answers: Count = 50
     limits_branch_calls: Count = 100
     limits_branch_seconds: Seconds = 600.0
     limits_tool_seconds: Seconds = 60.0
@@ -140,25 +153,33 @@ class Settings(BaseSettings):
     )
     agents: dict[Name, AgentDefinition] = Field({}, description="a table with instructions")
     mcp: dict[Name, McpServerDefinition] = Field({}, description="a table with either command or url")
+    # Prices are by the model's whole name.
     prices: dict[str, PriceDefinition] = Field(
         {}, description=f"a table such as {{input = 0.25, output = 2.0}}, in {PRICE_UNIT}"
-    )  # by the model's whole name
+    )
     data_dir: Folder = Path("data")
     database_url: DatabaseUrl = None
-    worker_runs: Count = 100  # that one process writes at once, on PostgreSQL
-    shutdown_seconds: Seconds = 70.0  # that tools and user graphs have when the process ends; a tool has 60
-    waiting_runs: Count = 1_000  # of all processes, that wait for one with room
-    person_runs: Count | None = Field(None, description="a whole number from 1 to 100,000")  # that a person has at once
+    # One process writes this many runs at once, on PostgreSQL.
+    worker_runs: Count = 100
+    # Tools and user graphs have this time when the process ends. A tool has 60 seconds.
+    shutdown_seconds: Seconds = 70.0
+    # This many runs of all processes may wait for a process with room.
+    waiting_runs: Count = 1_000
+    # A person may have this many runs at the same time.
+    person_runs: Count | None = Field(None, description="a whole number from 1 to 100,000")
     person_tokens_a_day: int | None = Field(None, ge=1, description="a whole number of tokens, at least 1")
     person_storage_mb: int | None = Field(None, ge=1, description="a whole number of megabytes, at least 1")
     host: Host = "127.0.0.1"
     port: Port = 8050
-    work_port: PortOrNone = None  # that `work` answers on, for programs that watch it
+    # `work` answers on this port, for programs that watch it.
+    work_port: PortOrNone = None
     auth: Literal["token", "none", "proxy", "password", "oidc"] = Field(
         "token", description="token, none, proxy, password or oidc"
     )
-    audit_days: Count = 365  # that entries of the audit log are kept
-    public_url: Origin = None  # of the page, as browsers have it; None: HOST and PORT
+    # Entries of the audit log are kept for this many days.
+    audit_days: Count = 365
+    # It is the page's origin as browsers see it. Without it, HOST and PORT apply.
+    public_url: Origin = None
     proxy_networks: Networks = None
     proxy_secret: Secret | None = Field(
         None, description=f"a secret of at least {MIN_SECRET_CHARS} letters, digits and signs, without spaces"
@@ -174,19 +195,23 @@ class Settings(BaseSettings):
         None, description="the https:// address of a provider of OpenID Connect, as it names itself"
     )
     oidc_client_id: Label | None = Field(None, description=LABEL_RULE)
-    oidc_client_secret: Key = None  # None: a public client
+    # A public client has no secret.
+    oidc_client_secret: Key = None
     oidc_scopes: Scopes = "openid profile email"
-    oidc_groups_claim: Names = Field(None, description="a list of names of claims")  # None: groups
+    # Without names, the claim is "groups".
+    oidc_groups_claim: Names = Field(None, description="a list of names of claims")
     oidc_admin_groups: Names = Field(None, description=GROUPS_RULE)
     oidc_member_groups: Names = Field(None, description=GROUPS_RULE)
     oidc_reader_groups: Names = Field(None, description=GROUPS_RULE)
     oidc_session_hours: int = Field(12, ge=1, le=720, description="a whole number of hours from 1 to 720")
+    # Without a key, there is no /metrics.
     metrics_key: MetricsKey | None = Field(
         None, description="a secret of at least 16 letters, digits and signs, without spaces"
-    )  # None: there is no /metrics
+    )
     log_format: Literal["text", "json"] = Field("text", description="text or json")
 
-    _sources: dict[str, str] = PrivateAttr(default_factory=dict)  # of the fields in waymark.toml: table, key and file
+    # For the fields in waymark.toml, it has the table, key and file.
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
 
     @field_validator("*", mode="before")
     @classmethod
@@ -199,7 +224,7 @@ class Settings(BaseSettings):
 
     @property
     def connection_url(self) -> str:
-        """Return the address of the database: the file in DATA_DIR, where no other is named. It may contain a password."""
+        """The address of the database, by default a file in DATA_DIR. It may contain a password."""
         return self.database_url.get_secret_value() if self.database_url else f"sqlite:///{self.data_dir / 'waymark.db'}"
 
     @classmethod
@@ -212,9 +237,9 @@ class Settings(BaseSettings):
 def load_settings(
     environ: Mapping[str, str] | None = None, *, dotenv: Path = Path(".env"), tables: Path = Path("waymark.toml")
 ) -> Settings:
-    """Read `waymark.toml`, above it `.env`, and above that the environment; an empty value counts as not set.
+    """Read `waymark.toml`, then `.env`, then the environment; later values win. An empty value counts as not set.
 
-    Raises SettingsError.
+    Raises `SettingsError`.
     """
     in_file = read_dotenv(dotenv)
     names = _map_keys()
@@ -229,7 +254,7 @@ def load_settings(
     try:
         settings = Settings(**{names[key]: value for key, value in given.items() if key in names}, **named)
     except ValidationError as error:
-        # "from None": pydantic's own text is for developers, and would show values.
+        # "from None" is here because pydantic's own text is for developers and would show values.
         raise SettingsError(_describe_error(error.errors()[0], tables.name, sources)) from None
     settings._sources.update(sources)
     return settings
@@ -241,12 +266,12 @@ def _map_keys() -> dict[str, str]:
 
 
 def list_own_keys() -> list[str]:
-    """Return the keys that are Waymark's alone: libraries read those of providers, Tavily and Langfuse themselves."""
+    """Return the keys read by Waymark only. Libraries read the keys of providers, Tavily and Langfuse themselves."""
     return [key for key in _map_keys() if not key.startswith(("OPENAI_", "AZURE_OPENAI_", "TAVILY_", "LANGFUSE_"))]
 
 
 def _describe_error(error: ErrorDetails, file: str, sources: Mapping[str, str]) -> str:
-    """Return the problems, by key or by table and key."""
+    """Describe an invalid value, by its key or by its table and key."""
     place = [str(part) for part in error["loc"]]
     if place[0] == "provider_keys":
         return f"{place[1]} must be {Settings.model_fields['openai_api_key'].description}."
@@ -264,5 +289,5 @@ def _describe_error(error: ErrorDetails, file: str, sources: Mapping[str, str]) 
 
 
 def _format_table_name(names: Iterable[str]) -> str:
-    """Return the name of a table, as TOML writes it."""
+    """Return a table's name in TOML's notation."""
     return ".".join(name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"' for name in names)

@@ -1,4 +1,4 @@
-"""The files of the settings, `.env` and `waymark.toml`, as the values of their keys. config.py alone reads them."""
+"""The files of the settings, `.env` and `waymark.toml`, as the values of their keys. Only config.py reads them."""
 
 import tomllib
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from setting_types import NAMED_TABLES, PLAIN_TABLES
 
 
 class SettingsError(ValueError):
-    """A setting that cannot be used; the text is one sentence that names the key and never shows a value."""
+    """A setting that cannot be used. The text is a sentence that names the key and never shows a value."""
 
 
 def read_dotenv(path: Path) -> dict[str, str]:
-    """Read the keys of the file verbatim: replacing ${...} would change a secret that contains it."""
+    """Read the keys of the file verbatim: replacing ${...} would change a secret with these characters."""
     try:
         return drop_empty(dotenv_values(path, interpolate=False))
     except (OSError, UnicodeDecodeError) as error:
@@ -32,7 +32,7 @@ class TableValue:
 
 
 def read_tables(path: Path) -> tuple[dict[str, TableValue], dict[str, Any]]:
-    """Read the tables of the file, by the key that each value has in the environment, and the named tables."""
+    """Read the tables of the file, by each value's key in the environment, and the named tables."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

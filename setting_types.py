@@ -1,4 +1,4 @@
-"""The types of settings: what a value may be, and the named tables of `waymark.toml`."""
+"""The types of settings: the allowed values, and the named tables of `waymark.toml`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from agent.models.parameters import (
 
 
 def _check_key(value: SecretStr | None) -> SecretStr | None:
-    """Refuse characters that a header cannot contain: the error of the HTTP client would show the key."""
+    """Refuse characters forbidden in a header: the error of the HTTP client would show the key."""
     if value and not all("!" <= character <= "~" for character in value.get_secret_value()):
         raise ValueError
     return value
@@ -42,7 +42,7 @@ def _check_header(value: SecretStr) -> SecretStr:
 
 
 def _check_environment(value: str | None) -> str | None:
-    """Refuse the names of environments that Langfuse refuses."""
+    """Refuse names of environments that Langfuse refuses."""
     if value is not None and not re.fullmatch(r"(?!langfuse)[a-z0-9_-]{1,40}", value):
         raise ValueError
     return value
@@ -58,19 +58,18 @@ _DATABASE_URL = re.compile(r"sqlite:///.*[^/.]|postgresql\+psycopg://[^\s/]*/[^\
 
 
 def _check_database_url(value: SecretStr | None) -> SecretStr | None:
-    """Refuse all but a file of SQLite and a database of PostgreSQL. A secret: it contains the password."""
+    """Refuse anything but a file of SQLite or a database of PostgreSQL. It is a secret, because it contains the password."""
     if value and not _DATABASE_URL.fullmatch(value.get_secret_value()):
         raise ValueError
     return value
 
 
 def _split_list(value: Any) -> Any:
-    """Also as one text, with commas: an environment knows no lists."""
+    """Split a text at its commas: an environment has no lists."""
     return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
 
 
 def _split_headers(value: Any) -> Any:
-    """Parse NAME=VALUE, with commas between."""
     return dict(each.partition("=")[::2] for each in _split_list(value)) if isinstance(value, str) else value
 
 
@@ -82,14 +81,14 @@ def _check_headers(headers: dict[str, SecretStr] | None) -> dict[str, SecretStr]
 
 
 def _write_json(value: Any) -> Any:
-    """Return a JSON object as text; an environment knows no tables."""
+    """Return a JSON object as text: an environment has no tables."""
     if isinstance(value, str):
         return check_extra_body(value)
     return None if value is None else write_extra_body(value)
 
 
 def refuse_bool(value: Any) -> Any:
-    """Refuse true and false of TOML, which Pydantic takes for the numbers 1 and 0."""
+    """Refuse TOML's true and false: Pydantic would take them for 1 and 0."""
     if isinstance(value, bool):
         raise ValueError
     return value
@@ -102,7 +101,7 @@ def _check_host(value: str) -> str:
 
 
 def _parse_networks(value: Any) -> Any:
-    """Parse networks, none of which may be the whole world."""
+    """Parse networks. None of them may contain every address."""
     networks = None if value is None else tuple(ip_network(each) for each in _split_list(value))
     if not all(each.prefixlen for each in networks or ()):
         raise ValueError
@@ -110,7 +109,7 @@ def _parse_networks(value: Any) -> Any:
 
 
 def _clean_origin(value: str | None) -> str | None:
-    """Return an address as a browser names its origin."""
+    """Return an address in the form of a browser's origin."""
     origin = value and value.rstrip("/").lower()
     return origin and re.sub("(?<=^https://)(.*):443$|(?<=^http://)(.*):80$", r"\1\2", origin)
 
@@ -122,7 +121,7 @@ def _check_scopes(value: str) -> str:
 
 
 def _check_issuer(value: str) -> str:
-    """Refuse an address without TLS, but on this machine, and what no issuer has."""
+    """Refuse an address without TLS, except on this machine, and parts that an issuer cannot have."""
     parts = urlsplit(value)
     if not all("!" <= character <= "~" for character in value):
         raise ValueError
@@ -213,18 +212,20 @@ PRICE_RULE = f"a number of {PRICE_UNIT}, at least 0"
 NAME_RULE = "small letters, digits and _, at most 31, beginning with a letter"
 GRAPH_PATH = r"^.+\.py:[A-Za-z_]\w*$"
 GRAPH_RULE = "the path of a Python file, a colon and the name of a graph in it, such as agents.py:graph"
-PLAIN_TABLES = {  # of waymark.toml
+# These are the plain tables of waymark.toml. Groups are lists, because a group's name may contain a comma.
+PLAIN_TABLES = {
     "tools": ("enabled", "approval"),
     "models": ("offered",),
-    "oidc": ("groups_claim", "admin_groups", "member_groups", "reader_groups"),  # a group's name may have a comma
+    "oidc": ("groups_claim", "admin_groups", "member_groups", "reader_groups"),
     "model": ("temperature", "top_p", "max_tokens", "reasoning_effort", "extra_body"),
     "limits": (
         *(f"{owner}_{unit}" for owner in ("run", "agent", "branch") for unit in ("answers", "calls", "seconds")),
         *("tool_seconds", "depth"),
     ),
 }
-NAMED_TABLES = ("agents", "graphs", "mcp", "prices")  # its tables of tables
-PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (agent.models.providers)
+NAMED_TABLES = ("agents", "graphs", "mcp", "prices")
+# These keys are of providers without other settings (agent.models.providers).
+PROVIDER_KEYS = (
     "ANTHROPIC_API_KEY",
     "COHERE_API_KEY",
     "DEEPSEEK_API_KEY",
@@ -238,7 +239,7 @@ PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (ag
 
 
 class _TableModel(BaseModel):
-    """One of the named tables. Descriptions complete the sentence "KEY must be ...", as below."""
+    """A named table. Descriptions complete the sentence "KEY must be ..."."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -258,9 +259,9 @@ class AgentDefinition(_TableModel):
 
 
 class McpServerDefinition(_TableModel):
-    """An MCP server: a program that communicates through its input and output, or an address.
+    """An MCP server: a program with its input and output, or an address.
 
-    A program gets no keys of Waymark's own environment, only `env`. `approval`: its tools wait for a person's approval.
+    A program gets only the keys in `env`, none of Waymark's own. With `approval`, its tools wait for a person.
     """
 
     command: str | None = Field(None, min_length=1, description="the name or the path of a program")
@@ -280,10 +281,9 @@ class McpServerDefinition(_TableModel):
 
 
 class GraphTable(_TableModel):
-    """A LangGraph graph: a Python file and a variable in it, its description for people, the context of its runs, and
-    the channel of its messages.
+    """A LangGraph graph: its file and variable, its description for people, its runs' context, and its messages' channel.
 
-    Without a path, it adds them to a graph of `GRAPH`.
+    Without a path, the table adds the rest to a graph of `GRAPH`.
     """
 
     path: str | None = Field(None, pattern=GRAPH_PATH, description=GRAPH_RULE)
@@ -293,7 +293,7 @@ class GraphTable(_TableModel):
 
 
 class PriceDefinition(_TableModel):
-    """The price of a model in US dollars per million tokens. `cached` input costs as much as other input if it is None."""
+    """The price of a model in US dollars per million tokens. Without `cached`, cached input costs as much as other input."""
 
     input: float = Field(ge=0, allow_inf_nan=False, description=PRICE_RULE)
     cached: float | None = Field(None, ge=0, allow_inf_nan=False, description=PRICE_RULE)

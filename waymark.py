@@ -1,6 +1,6 @@
-"""What a graph of your own may import from Waymark: the tools with which its agent moves through time (docs/graphs.md).
+"""The parts of Waymark for your own graphs: the tools with which its agent moves through time (docs/graphs.md).
 
-They are imported when they are asked for: Dash imports the module that is called as our components' namespace, at the start.
+They are imported on demand, because Dash imports this module at the start: it has the name of our components' namespace.
 """
 
 from typing import TYPE_CHECKING, Any
