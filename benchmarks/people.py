@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage
@@ -189,25 +188,28 @@ def _copy_entries_by_statement(connection: sa.Connection, thread_id: str, people
 
 def _copy_entries(connection: sa.Connection, thread_id: str, people: int) -> None:
     """The same on SQLite, whose index keeps no words: they are made again."""
-    entry, checkpoint, message = schema.search_entry.c, schema.checkpoint.c, schema.message.c
-    query = sa.select(*search_index.MESSAGE_COLUMNS).where(message.thread_id == thread_id).order_by(message.depth)
-    messages = [search_index.IndexedMessage(*row) for row in connection.execute(query)]
-    made = zip(messages, search_index.make_words(connection, messages), strict=True)
-    found: list[tuple[Any, ...]] = [(m.segment, m.depth, None, m.created_at, " ".join(words)) for m, words in made]
-    columns = (sa.null(), sa.null(), entry.checkpoint_id, entry.created_at, entry.words)
-    of_checkpoint = sa.select(*columns).join(schema.checkpoint, checkpoint.id == entry.checkpoint_id)
-    found += connection.execute(of_checkpoint.where(checkpoint.thread_id == thread_id))
+    entry, segment, checkpoint = schema.search_entry.c, schema.segment.c, schema.checkpoint.c
+    is_own = sa.or_(
+        entry.segment.in_(sa.select(segment.id).where(segment.thread_id == thread_id)),
+        entry.checkpoint_id.in_(sa.select(checkpoint.id).where(checkpoint.thread_id == thread_id)),
+    )
+    made = search_index.make_portion(connection, search_index.TEXTS.where(is_own), {})
+    columns = (entry.segment, entry.depth, entry.checkpoint_id, entry.created_at)
+    rows = connection.execute(sa.select(*columns).where(is_own).order_by(entry.number))
+    found = [(*row, " ".join(each.words)) for row, each in zip(rows, made, strict=True)]
     number = itertools.count(1 + (connection.scalar(sa.select(sa.func.max(entry.number))) or 0))
-    rows = [
-        (next(number), segment and segment + n * STRIDE, depth, _rename(of, n), created_at, _rename(words, n))
+    copies = [
+        (next(number), place and place + n * STRIDE, depth, _rename(of, n), created_at, _rename(words, n))
         for n in range(1, people)
-        for segment, depth, of, created_at, words in found
+        for place, depth, of, created_at, words in found
     ]
     connection.exec_driver_sql(
         "INSERT INTO search_entry (number, segment, depth, checkpoint_id, created_at, words) VALUES (?, ?, ?, ?, ?, '')",
-        [row[:-1] for row in rows],
+        [row[:-1] for row in copies],
     )
-    connection.exec_driver_sql("INSERT INTO search_words (rowid, words) VALUES (?, ?)", [(row[0], row[-1]) for row in rows])
+    connection.exec_driver_sql(
+        "INSERT INTO search_words (rowid, words) VALUES (?, ?)", [(row[0], row[-1]) for row in copies]
+    )
 
 
 def _rename(text: str | None, number: int) -> str | None:

@@ -196,7 +196,7 @@ def _search(store: Store, text: str, this: str) -> None:
 def _measure_cost(fresh: Fresh, kind: Kind, language: Language) -> str:
     """Write the same messages with and without the index."""
     with_index = _write_sample(fresh(kind), language)
-    with patch.object(search_index, "add_messages", lambda *_: None):
+    with patch.object(search_index, "add_entries", lambda *_: None):
         without = _write_sample(fresh(kind), language)
     microseconds, size = (each - other for each, other in zip(with_index, without, strict=True))
     return (

@@ -418,7 +418,7 @@ class Store(Reader):
         Large imports, large forks and a rebuilt index leave such messages.
         """
         with self.database.begin_write("search") as connection:
-            return search_index.index_portion(connection)
+            return search_index.index_portion(connection) > 0
 
     @retry_contended
     def _run_change(

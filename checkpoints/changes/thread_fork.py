@@ -138,7 +138,7 @@ def _copy_messages(transaction: Transaction, path: Path) -> list[Node]:
     nodes = [Node(transaction.new_id(), segment, depth) for depth in range(path.length)]
     if copies.copy_messages(transaction.connection, transaction.thread.id, path.places, nodes) < path.length:
         raise message_rows.find_damage(transaction.connection, path)
-    search_index.add_copies(transaction.connection, [node.place for node in nodes])
+    search_index.add_copies(transaction.connection, segment)
     return nodes
 
 

@@ -17,7 +17,6 @@ from ..rows import (
     movable_rows,
     operation_rows,
     search_index,
-    search_queue,
     segment_rows,
     state_rows,
     tag_rows,
@@ -182,12 +181,7 @@ class Transaction:
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
         message_inserts.insert_messages(self.connection, self.thread.id, messages, report)
         usage_rows.add_answers(self.connection, self.loaded, self.now, (each.content for each in messages))
-        if len(messages) > search_index.MAX_ENTRIES_AT_ONCE:
-            search_queue.add_places(self.connection, (each.node.place for each in messages))
-        else:
-            thread = self.thread
-            entries = [each.make_index_entry(thread.id, thread.owner) for each in messages]
-            search_index.add_messages(self.connection, entries)
+        search_index.add_entries(self.connection, [each.make_index_entry(self.thread) for each in messages])
 
     def _allocate_position(self, parent: Node | None, *, is_last: bool) -> tuple[int, int]:
         """Return the place for a next message: in the parent's segment if the parent is its last message, else in a

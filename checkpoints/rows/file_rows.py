@@ -53,15 +53,10 @@ def select_texts(connection: sa.Connection, hashes: Collection[str]) -> dict[str
     return {hash_: data for hash_, data in _select_file_rows(connection, hashes, is_text) if hash_bytes(data) == hash_}
 
 
-def sum_text_bytes(connection: sa.Connection, hashes: Collection[str]) -> int:
-    """Return the total size of the texts among these files."""
-    return sum_bytes(connection, hashes, schema.file.c.media_type == TEXT_TYPE)
-
-
-def sum_bytes(connection: sa.Connection, hashes: Collection[str], *conditions: sa.ColumnElement[bool]) -> int:
-    """Return the total size of the files for which the conditions hold."""
+def sum_bytes(connection: sa.Connection, hashes: Collection[str]) -> int:
+    """Return the size of these files."""
     table = schema.file.c
-    query = sa.select(table.size).where(*conditions)
+    query = sa.select(table.size)
     name_files(connection, hashes)
     return sum(row.size for row in select_in_batches(connection, query, table.hash, hashes))
 

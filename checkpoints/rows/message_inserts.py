@@ -9,11 +9,11 @@ from ..storage import schema
 from ..storage.bulk_insert import insert_rows
 from ..values import serde
 from ..values.files import File
-from ..values.model import Json, Message, MessageStatus, NewMessage, Node
+from ..values.model import Json, Message, MessageStatus, NewMessage, Node, Thread
 from ..values.progress import Report, StepCounter, ignore_progress
 from ..values.sentence import sentence
 from . import thread_rows
-from .search_index import IndexedMessage
+from .search_index import NewEntry
 
 # Progress is reported after this many rows.
 _MAX_INSERTED_ROWS = 1000
@@ -62,9 +62,17 @@ class PlacedMessage:
             person=content.person,
         )
 
-    def make_index_entry(self, thread_id: str, owner: str) -> IndexedMessage:
-        """Return what the search index reads. `owner` is the conversation's owner."""
-        return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at, owner)
+    def make_index_entry(self, thread: Thread) -> NewEntry:
+        """Return its entry in the index of the search of this conversation."""
+        segment, depth = self.node.place
+        return NewEntry(
+            segment=segment,
+            depth=depth,
+            created_at=self.content.created_at,
+            thread_id=thread.id,
+            owner=thread.owner,
+            body=self.content.body,
+        )
 
 
 def make_message_content(

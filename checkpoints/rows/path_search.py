@@ -7,7 +7,7 @@ from ..search.query import SearchQuery, parse_phrase
 from ..search.result import PathHits
 from ..values.limits import MAX_PATH_HITS
 from ..values.model import MAIN
-from . import search_queue, search_syntax, thread_rows
+from . import search_index, search_syntax, thread_rows
 
 # The newest entries of all branches, then filtered by path.
 MAX_ENTRIES = 20_000
@@ -31,7 +31,7 @@ def find_in_path(connection: sa.Connection, thread_id: str, text: str) -> PathHi
     Raises `ThreadNotFoundError`.
     """
     _, path = thread_rows.load_current_path(connection, thread_id)
-    is_pending = search_queue.is_pending(connection)
+    is_pending = search_index.is_pending(connection)
     term = parse_phrase(text)
     if term is None:
         return PathHits((), False, is_pending, None)

@@ -21,7 +21,7 @@ from ..values import files
 from ..values.history import Place
 from ..values.limits import MAX_SEARCH_HITS
 from ..values.model import MAIN, Message, Node
-from . import file_rows, member_rows, message_rows, search_queue, tag_rows, thread_rows
+from . import file_rows, member_rows, message_rows, search_index, tag_rows, thread_rows
 from .message_places import find_branches, load_current_path
 from .search_matches import WantedMatches, select_matches
 
@@ -43,7 +43,7 @@ def search(
 ) -> SearchResult:
     """Find the entries of an owner, among those of others; `this` is the conversation that `in:this` means."""
     most = min(most, MAX_SEARCH_HITS)
-    is_pending = search_queue.is_pending(connection)
+    is_pending = search_index.is_pending(connection)
     tags = tag_rows.match_tags(connection, owner, query.tags)
     named = _find_tagged(connection, tags, _find_threads(connection, query, owner, this))
     if query.is_empty or named == []:

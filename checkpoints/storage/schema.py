@@ -469,7 +469,8 @@ search_entry = sa.Table(
     sa.Column("checkpoint_id", sa.Text),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     # PostgreSQL: the words with their positions. SQLite: the words of a checkpoint, and of a message their checksum.
-    sa.Column("words", sa.Text().with_variant(SearchVector(), "postgresql"), nullable=False),
+    # NULL: still to be indexed.
+    sa.Column("words", sa.Text().with_variant(SearchVector(), "postgresql")),
     sa.UniqueConstraint("segment", "depth", name="uq_search_entry_segment_depth"),
     sa.UniqueConstraint("checkpoint_id", name="uq_search_entry_checkpoint_id").ddl_if("postgresql"),
     sa.Index(  # few entries are of checkpoints
@@ -479,14 +480,7 @@ search_entry = sa.Table(
         sqlite_where=sa.text("checkpoint_id IS NOT NULL"),
     ).ddl_if("sqlite"),
     sa.Index("ix_search_entry_created_at_number", "created_at", "number"),
-)
-
-# The segments whose messages are still to be indexed, from a depth on.
-search_pending = sa.Table(
-    "search_pending",
-    metadata,
-    sa.Column("segment", sa.Integer, sa.ForeignKey("segment.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
-    sa.Column("depth", sa.Integer, nullable=False),
+    sa.Index("ix_search_entry_queued", "number", sqlite_where=sa.text("words IS NULL")),
 )
 
 # The index of SQLite: words by the number of their entry. It has no text of its own. "ascii" divides at spaces, because the

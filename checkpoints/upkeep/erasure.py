@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from ..changes.transaction import Transaction
 from ..rows import audit_rows, file_rows, operation_rows, search_index, tag_rows, thread_rows
-from ..rows.search_index import IndexedMessage
 from ..storage import schema, sqlite
 from ..storage.database import Database
 from ..storage.high_water_mark import ERASED
@@ -276,14 +275,11 @@ def _erase_messages_of_thread(connection: sa.Connection, thread_id: str, message
 
 
 def _erase_messages(connection: sa.Connection, messages: StepCounter, conditions: Sequence[sa.ColumnElement[bool]]) -> None:
-    """Erase the messages for which any condition holds, with their words, in portions."""
+    """Erase the messages that meet any of these conditions, and their words."""
     for start in range(0, len(conditions), _MAX_CONDITIONS):
         is_lost = sa.or_(*conditions[start : start + _MAX_CONDITIONS])
-        query = sa.select(*search_index.MESSAGE_COLUMNS, _message_columns.id).where(is_lost)
-        while portion := search_index.take_portion(connection, query).rows:
-            search_index.remove_messages(connection, [IndexedMessage(*columns) for *columns, _ in portion])
-            connection.execute(sa.delete(schema.message).where(_message_columns.id.in_([row.id for row in portion])))
-            messages.add(len(portion))
+        search_index.remove_messages(connection, is_lost)
+        messages.add(connection.execute(sa.delete(schema.message).where(is_lost)).rowcount)
 
 
 def _sum_up(erasures: Sequence[_ThreadErasure], lost_files: Sequence[str], lost_tags: int) -> ErasePlan:

@@ -5,26 +5,29 @@ so the sum of its words is compared with the sum of the new words.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
 from ..rows import search_index
-from ..rows.search_index import IndexedMessage
-from ..rows.search_syntax import write_vector
+from ..rows.search_index import IndexedText
 from ..storage import schema
+from ..values.progress import Report, StepCounter
 from ..values.text import pluralize
 
 REMEDY = "`python app.py reindex` makes it again"
-_MAX_PORTION_ROWS = 200
-_entry, _pending, _message, _checkpoint = (
-    schema.search_entry.c,
-    schema.search_pending.c,
-    schema.message.c,
-    schema.checkpoint.c,
+_entry, _message, _checkpoint = schema.search_entry.c, schema.message.c, schema.checkpoint.c
+_COUNT = sa.select(sa.func.count())
+_OF_MESSAGE = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
+_OF_CHECKPOINT = sa.and_(_entry.checkpoint_id == _checkpoint.id, _checkpoint.deleted_at.is_(None))
+_MISSING_MESSAGES = _COUNT.select_from(schema.message).outerjoin(schema.search_entry, _OF_MESSAGE)
+_MISSING_CHECKPOINTS = _COUNT.select_from(schema.checkpoint).outerjoin(schema.search_entry, _OF_CHECKPOINT)
+_SURPLUS = (
+    _COUNT.select_from(schema.search_entry)
+    .outerjoin(schema.message, _OF_MESSAGE)
+    .outerjoin(schema.checkpoint, _OF_CHECKPOINT)
 )
 _TERMS = "CREATE VIRTUAL TABLE temp.search_terms USING fts5vocab('main', 'search_words', 'row')"
 _COUNT_UNEQUAL = sa.text(
@@ -64,101 +67,48 @@ class IndexComparison:
         return [f"the search's index: {problem}. {REMEDY}" for problem in found]
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A stored entry with its new words. `kept` is the part of its words stored by SQLite."""
-
-    number: int
-    kept: str
-    expected_kept: str
-    words: Sequence[str]
-
-
-def compare_index(connection: sa.Connection, on_messages: Callable[[int], object]) -> IndexComparison:
-    """Compare the index with all messages and checkpoints. `on_messages` gets the number of messages in each portion."""
-    found = IndexComparison()
-    for rows in _iterate_messages(connection):
-        entries = [row for row in rows if row.number is not None]
-        _count_absent(found, [row for row in rows if row.number is None])
-        messages = [IndexedMessage(*row[: len(search_index.MESSAGE_COLUMNS)]) for row in entries]
-        words = search_index.make_words(connection, messages)
-        made = zip(entries, words, strict=True)
-        _compare(connection, found, [_Entry(row.number, row.words, search_index.make_checksum(w), w) for row, w in made])
-        on_messages(len(rows))
-    for listed in _iterate_checkpoints(connection):
-        _count_absent(found, [row for row in listed if row.number is None])
-        _compare(connection, found, [_expect_checkpoint(connection, row) for row in listed if row.number is not None])
-    found.surplus = _count_surplus(connection)
+def compare_index(connection: sa.Connection, report: Report) -> IndexComparison:
+    """Compare the index with all messages and checkpoints."""
+    has_no_entry, is_listed = _entry.number.is_(None), _checkpoint.deleted_at.is_(None)
+    found = IndexComparison(
+        queued=connection.scalar(_COUNT.where(_entry.words.is_(None))) or 0,
+        missing=(connection.scalar(_MISSING_MESSAGES.where(has_no_entry)) or 0)
+        + (connection.scalar(_MISSING_CHECKPOINTS.where(has_no_entry, is_listed)) or 0),
+        surplus=connection.scalar(_SURPLUS.where(_message.id.is_(None), _checkpoint.id.is_(None))) or 0,
+    )
+    total = connection.scalar(_COUNT.select_from(schema.search_entry)) or 0
+    entries = StepCounter(report, "Comparing the index", total, "entries")
+    entries.add(found.queued + found.surplus)
+    for portion in _iterate_entries(connection):
+        _compare(connection, found, portion)
+        entries.add(len(portion))
     if connection.dialect.name == "sqlite":
         found.has_equal_words = _sum_words(_iterate_terms(connection)) == found.word_sum
     return found
 
 
-def _count_absent(found: IndexComparison, rows: Sequence[Any]) -> None:
-    queued = sum(row.queued_depth is not None and row.depth >= row.queued_depth for row in rows)
-    found.queued += queued
-    found.missing += len(rows) - queued
+def _iterate_entries(connection: sa.Connection) -> Iterator[Sequence[IndexedText]]:
+    """Yield the entries that are indexed, in portions."""
+    is_there = sa.or_(_message.id.is_not(None), _checkpoint.id.is_not(None))
+    texts = search_index.TEXTS.where(_entry.words.is_not(None), is_there, _entry.number > sa.bindparam("last"))
+    last = -1
+    while portion := search_index.make_portion(connection, texts, {"last": last}):
+        yield portion
+        last = portion[-1].entry
 
 
-def _expect_checkpoint(connection: sa.Connection, row: Any) -> _Entry:
-    words = search_index.make_checkpoint_words(connection, row)
-    return _Entry(row.number, row.words, " ".join(words), words)
-
-
-def _compare(connection: sa.Connection, found: IndexComparison, entries: Sequence[_Entry]) -> None:
+def _compare(connection: sa.Connection, found: IndexComparison, portion: Sequence[IndexedText]) -> None:
     if connection.dialect.name == "postgresql":
-        vectors = {"numbers": [each.number for each in entries], "vectors": [write_vector(each.words) for each in entries]}
+        vectors = {"numbers": [each.entry for each in portion], "vectors": [each.expected for each in portion]}
         found.unequal += connection.scalar(_COUNT_UNEQUAL, vectors) or 0
         return
-    found.unequal += sum(each.kept != each.expected_kept for each in entries)
-    found.word_sum += sum(_sum_words((word, 1) for word in each.words) for each in entries)
+    found.unequal += sum(each.stored != each.expected for each in portion)
+    found.word_sum += sum(_sum_words((word, 1) for word in each.words) for each in portion)
 
 
 def _sum_words(words: Iterable[tuple[str, int]]) -> int:
     """Return a sum over words and their counts, independent of their order."""
     return sum(zlib.crc32(word.encode()) * number for word, number in words)
-
-
-def _iterate_messages(connection: sa.Connection) -> Iterator[Sequence[Any]]:
-    """Yield all messages with their entries, in portions limited by characters."""
-    at_place = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
-    joined = schema.message.outerjoin(schema.search_entry, at_place)
-    joined = joined.outerjoin(schema.search_pending, _pending.segment == _message.segment)
-    query = sa.select(*search_index.MESSAGE_COLUMNS, *_list_entry_columns(connection)).select_from(joined)
-    query = query.order_by(_message.segment, _message.depth)
-    place = (-1, -1)
-    while rows := search_index.take_portion(
-        connection, query.where(sa.tuple_(_message.segment, _message.depth) > place)
-    ).rows:
-        yield rows
-        place = (rows[-1].segment, rows[-1].depth)
-
-
-def _iterate_checkpoints(connection: sa.Connection) -> Iterator[Sequence[Any]]:
-    joined = schema.checkpoint.outerjoin(schema.search_entry, _entry.checkpoint_id == _checkpoint.id)
-    joined = joined.outerjoin(schema.search_pending, _pending.segment == _checkpoint.segment)
-    columns = (*search_index.CHECKPOINT_COLUMNS, _checkpoint.depth, *_list_entry_columns(connection))
-    query = sa.select(*columns).select_from(joined)
-    query = query.where(_checkpoint.deleted_at.is_(None)).order_by(_checkpoint.id).limit(_MAX_PORTION_ROWS)
-    last = ""
-    while rows := connection.execute(query.where(_checkpoint.id > last)).all():
-        yield rows
-        last = rows[-1].id
-
-
-def _list_entry_columns(connection: sa.Connection) -> tuple[sa.ColumnElement[Any], ...]:
-    """Return an entry's number, the words stored by SQLite, and the depth from which its segment is queued."""
-    words = sa.literal("").label("words") if connection.dialect.name == "postgresql" else _entry.words
-    return _entry.number, words, _pending.depth.label("queued_depth")
-
-
-def _count_surplus(connection: sa.Connection) -> int:
-    """Count the entries whose message or listed checkpoint is missing."""
-    at_place = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
-    of_listed = sa.and_(_entry.checkpoint_id == _checkpoint.id, _checkpoint.deleted_at.is_(None))
-    joined = schema.search_entry.outerjoin(schema.message, at_place).outerjoin(schema.checkpoint, of_listed)
-    is_surplus = sa.and_(_message.id.is_(None), _checkpoint.id.is_(None))
-    return connection.scalar(sa.select(sa.func.count()).select_from(joined).where(is_surplus)) or 0
 
 
 def _iterate_terms(connection: sa.Connection) -> Iterator[tuple[str, int]]:

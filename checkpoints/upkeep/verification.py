@@ -41,15 +41,14 @@ def verify(database: Database, report: Report = ignore_progress) -> Verification
         if found:
             # For damaged rows, the index has other words.
             return VerificationReport(counts, found, has_compared_index=False)
-        progress = StepCounter(report, "Comparing the index", counts.messages, "messages")
-        problems, queued = _compare_index(connection, progress)
+        problems, queued = _compare_index(connection, report)
     return VerificationReport(counts, tuple(map(Damage, problems)), queued)
 
 
-def _compare_index(connection: sa.Connection, messages: StepCounter) -> tuple[list[str], int]:
-    """Return the index's defects, and the number of queued messages and checkpoints."""
+def _compare_index(connection: sa.Connection, report: Report) -> tuple[list[str], int]:
+    """Return the defects of the search's index, and the number of messages and checkpoints that are queued for it."""
     try:
-        compared = index_verification.compare_index(connection, messages.add)
+        compared = index_verification.compare_index(connection, report)
     except _READ_ERRORS as error:
         unreadable = f"not all of the search's index can be read: {_unwrap_driver_error(error)}"
         return [f"{unreadable}. {index_verification.REMEDY}"], 0

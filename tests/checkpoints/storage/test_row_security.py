@@ -23,7 +23,6 @@ from tests.people import Things, fill
 from tests.postgres import Postgres
 
 OPEN = {  # to everybody, and why
-    "search_pending": "a segment's number and a depth: they tell nothing",
     "state_shape": "names of channels, once for all states that share them; found by hash",
     "search_entry": "the index of words serves no condition behind a policy; what it finds is read through the others",
     "worker": "of processes",

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from checkpoints import Store
 from checkpoints.rows import search_index
 from checkpoints.storage import schema
-from checkpoints.upkeep import index_verification, reindexing, verification
+from checkpoints.upkeep import reindexing, verification
 from checkpoints.upkeep.index_verification import REMEDY
 from tests.checkpoints.conversations import new, talked
 from tests.checkpoints.rows.test_search_index import naming
@@ -37,8 +37,7 @@ def expect_repair(store: Store) -> None:
 
 
 def test_an_index_is_whole_after_everything_that_happens(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_verification, "_MAX_PORTION_ROWS", 3)
-    monkeypatch.setattr(search_index, "_MAX_PORTION_MESSAGES", 3)
+    monkeypatch.setattr(search_index, "_MAX_PORTION_ENTRIES", 3)
     thread_id = lived(store)
     store.append(thread_id, [naming("words of a file")])
     assert verify(store) == ([], 0)

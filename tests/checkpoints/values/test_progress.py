@@ -173,7 +173,7 @@ def test_a_backup_is_of_one_moment_and_begins_once_however_much_is_written_meanw
 
 
 def test_an_erasure_in_portions_takes_every_message(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_index, "_MAX_PORTION_MESSAGES", 7)
+    monkeypatch.setattr(search_index, "_MAX_PORTION_ENTRIES", 7)
     kept, gone = talked(file_store, "kept"), talk_long(file_store)
     assert erasure.erase(file_store.database, gone).messages == len(LINES)
     assert texts(file_store, kept) == ["kept"]

@@ -176,14 +176,9 @@ CREATE TABLE audit_entry (
 );
 CREATE TABLE search_entry (
     number {counter} NOT NULL, segment INTEGER, depth INTEGER, checkpoint_id TEXT, created_at BIGINT NOT NULL,
-    words {words} NOT NULL,
+    words {words},
     PRIMARY KEY (number),
     CONSTRAINT uq_search_entry_segment_depth UNIQUE (segment, depth){key_of_checkpoint}
-);
-CREATE TABLE search_pending (
-    segment INTEGER NOT NULL, depth INTEGER NOT NULL,
-    PRIMARY KEY (segment),
-    FOREIGN KEY (segment) REFERENCES segment (id) ON DELETE CASCADE
 )
 """
 _IN_SQLITE = {
@@ -233,7 +228,8 @@ CREATE INDEX ix_share_thread_id ON share (thread_id);
 CREATE INDEX ix_audit_entry_time ON audit_entry (time);
 CREATE INDEX ix_audit_entry_person_number ON audit_entry (person, number);
 CREATE INDEX ix_audit_entry_kind_number ON audit_entry (kind, number);
-CREATE INDEX ix_search_entry_created_at_number ON search_entry (created_at, number)
+CREATE INDEX ix_search_entry_created_at_number ON search_entry (created_at, number);
+CREATE INDEX ix_search_entry_queued ON search_entry (number) WHERE words IS NULL
 """
 _OF_SQLITE = """
 CREATE UNIQUE INDEX uq_search_entry_checkpoint_id ON search_entry (checkpoint_id) WHERE checkpoint_id IS NOT NULL;
