@@ -36,8 +36,7 @@ def find_in_path(connection: sa.Connection, thread_id: str, text: str) -> PathHi
     if term is None:
         return PathHits((), False, is_pending, None)
     is_postgresql = connection.dialect.name == "postgresql"
-    write = search_syntax.write_tsquery if is_postgresql else search_syntax.write_match
-    match = write(SearchQuery(((term,),)), [mark_thread(thread_id)])
+    match = search_syntax.write_query(connection, SearchQuery(((term,),)), [mark_thread(thread_id)])
     values = {"match": match, "thread": thread_id, "agent": MAIN, "most": MAX_ENTRIES}
     rows = connection.execute(_POSTGRESQL if is_postgresql else _SQLITE, values).all()
     own = sorted((row.depth, row.id) for row in rows if row.depth <= path.last.get(row.segment, -1))

@@ -141,10 +141,9 @@ def _limit_to_dates(connection: sa.Connection, values: Mapping[str, Any]) -> tup
 
 def _list_values(connection: sa.Connection, wanted: WantedMatches, marks: Sequence[str] | None) -> Mapping[str, Any]:
     """Return the values of a statement's parameters. `match` is empty if nothing can be found."""
-    query, is_postgresql = wanted.query, connection.dialect.name == "postgresql"
-    write = search_syntax.write_tsquery if is_postgresql else search_syntax.write_match
+    query = wanted.query
     return {
-        "match": write(query, marks, wanted.phrases),
+        "match": search_syntax.write_query(connection, query, marks, wanted.phrases),
         "owner": wanted.owner,
         "after": thread_rows.from_time(query.after) if query.after else -_ANY_TIME,
         "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import sqlalchemy as sa
+
 from ..search import content
 from ..search.query import ROLES, Feature, NoteKind, SearchQuery, Term
 from ..search.words import list_words
@@ -27,30 +29,21 @@ def write_vector(words: Sequence[str]) -> str:
     return " ".join(f"'{word}':{','.join(found)}" for word, found in positions.items())
 
 
-def write_match(query: SearchQuery, marks: Sequence[str] | None, notes: NotePhrases = NO_PHRASES) -> str:
-    """Write a query for entries with one of the marks in the syntax of SQLite's FTS5; empty if nothing can be found."""
-    groups = _list_groups(query, marks, notes)
+def write_query(
+    connection: sa.Connection, query: SearchQuery, marks: Sequence[str] | None, notes: NotePhrases = NO_PHRASES
+) -> str:
+    """Write a query for entries with one of the marks, for FTS5 or as a `tsquery`; empty if nothing can be found."""
+    is_postgresql = connection.dialect.name == "postgresql"
+    all_of, one_of, none_of = (" & ", " | ", " & !") if is_postgresql else (" AND ", " OR ", " NOT ")
+    write = _write_sequence if is_postgresql else _write_phrase
+    groups = [_join(one_of, map(write, group)) for group in _list_groups(query, marks, notes)]
     alternatives = []
     for terms in _list_alternatives(query):
-        wanted = [_join(" OR ", (f'"{" ".join(words)}"' for words in group)) for group in groups]
-        wanted += [_write_phrase(term) for term in terms if not term.is_excluded]
-        excluded = [_write_phrase(term) for term in terms if term.is_excluded]
+        wanted = [*groups, *(write(each.words, each.is_prefix) for each in terms if not each.is_excluded)]
+        excluded = [write(each.words) for each in terms if each.is_excluded]
         if wanted:
-            alternatives.append(" NOT ".join([_join(" AND ", wanted), *excluded]))
-    return _join(" OR ", alternatives) if alternatives else ""
-
-
-def write_tsquery(query: SearchQuery, marks: Sequence[str] | None, notes: NotePhrases = NO_PHRASES) -> str:
-    """Write a query for entries with one of the marks as a `tsquery` of PostgreSQL; empty if nothing can be found."""
-    groups = _list_groups(query, marks, notes)
-    alternatives = []
-    for terms in _list_alternatives(query):
-        wanted = [_join(" | ", map(_join_sequence, group)) for group in groups]
-        wanted += [_write_sequence(term) for term in terms if not term.is_excluded]
-        excluded = [f"!({_write_sequence(term)})" for term in terms if term.is_excluded]
-        if wanted:
-            alternatives.append(_join(" & ", [*wanted, *excluded]))
-    return _join(" | ", alternatives) if alternatives else ""
+            alternatives.append(none_of.join([_join(all_of, wanted), *excluded]))
+    return _join(one_of, alternatives) if alternatives else ""
 
 
 def _list_alternatives(query: SearchQuery) -> Sequence[Sequence[Term]]:
@@ -79,17 +72,10 @@ def _join(operator: str, parts: Iterable[str]) -> str:
     return f"({operator.join(parts)})"
 
 
-def _write_phrase(term: Term) -> str:
-    return f'"{" ".join(term.words)}"{" *" if term.is_prefix else ""}'
+def _write_phrase(words: Sequence[str], is_prefix: bool = False) -> str:
+    return f'"{" ".join(words)}"{" *" if is_prefix else ""}'
 
 
-def _write_sequence(term: Term) -> str:
-    return f"({_join_words(term.words)}{':*' if term.is_prefix else ''})"
-
-
-def _join_sequence(words: Sequence[str]) -> str:
-    return f"({_join_words(words)})"
-
-
-def _join_words(words: Sequence[str]) -> str:
-    return " <-> ".join(f"'{word}'" for word in words)
+def _write_sequence(words: Sequence[str], is_prefix: bool = False) -> str:
+    sequence = " <-> ".join(f"'{word}'" for word in words)
+    return f"({sequence}{':*' if is_prefix else ''})"

@@ -5,10 +5,11 @@ A filter with an unknown value is a text like any other.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from ..values.limits import MAX_QUERY_CHARS, MAX_QUERY_WORDS
 from .words import list_words
@@ -69,18 +70,20 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
     """Parse a query, cut to its limits. A last word that is still being typed is the beginning of a word."""
     text = text[:MAX_QUERY_CHARS]
     alternatives: list[list[Term]] = [[]]
-    filters = _Filters(now)
+    filters: dict[str, list[Any]] = defaultdict(list)
     words_left = MAX_QUERY_WORDS
     for found in _PIECE.finditer(text):
         if found["word"] and found[0].lower() in _OR:
             alternatives.append([])
-        elif not found["minus"] and filters.take(found["key"], _read_value(found)):
-            continue
+        elif found["key"] and not found["minus"] and (taken := _read_filter(found["key"], _read_value(found), now)):
+            filters[taken[0]].append(taken[1])
         elif words := list_words(found[0])[:words_left]:
             words_left -= len(words)
             is_open = found.end() == len(text) and not found["end"]
             alternatives[-1].append(_make_term(words, found, is_open))
-    return filters.build(tuple(tuple(terms) for terms in alternatives if terms))
+    before, after = (filters.pop(name, [None])[-1] for name in ("before", "after"))
+    lists = {name: tuple(values) for name, values in filters.items()}
+    return SearchQuery(tuple(tuple(terms) for terms in alternatives if terms), before=before, after=after, **lists)
 
 
 def parse_phrase(text: str) -> Term | None:
@@ -112,69 +115,19 @@ def _make_term(words: list[str], found: re.Match[str], is_open: bool) -> Term:
     return Term(tuple(words), is_prefix, bool(found["minus"]))
 
 
-class _Filters:
-    """Collects the filters of one query."""
-
-    def __init__(self, now: datetime) -> None:
-        self._now = now
-        self._roles: list[Role] = []
-        self._features: list[Feature] = []
-        self._places: list[str] = []
-        self._tags: list[str] = []
-        self._before: datetime | None = None
-        self._after: datetime | None = None
-
-    def take(self, key: str | None, value: str) -> bool:
-        """Take a filter, and return whether it is one."""
-        takers: Mapping[str, Callable[[str], bool]] = {
-            "role": self._take_role,
-            "has": self._take_feature,
-            "in": self._take_place,
-            "tag": self._take_tag,
-            "before": self._take_before,
-            "after": self._take_after,
-        }
-        taker = takers.get((key or "").lower())
-        return taker is not None and bool(value) and taker(value)
-
-    def _take_role(self, value: str) -> bool:
-        role = ROLES.get(value.lower())
-        self._roles += [role] if role else []
-        return role is not None
-
-    def _take_feature(self, value: str) -> bool:
-        feature = FEATURES.get(value.lower())
-        self._features += [feature] if feature else []
-        return feature is not None
-
-    def _take_place(self, value: str) -> bool:
-        self._places.append(THIS if value.lower() == THIS else value)
-        return True
-
-    def _take_tag(self, value: str) -> bool:
-        self._tags.append(value)
-        return True
-
-    def _take_before(self, value: str) -> bool:
-        if (span := _parse_date(value, self._now)) is not None:
-            self._before = span[0]
-        return span is not None
-
-    def _take_after(self, value: str) -> bool:
-        if (span := _parse_date(value, self._now)) is not None:
-            self._after = span[1]
-        return span is not None
-
-    def build(self, alternatives: tuple[tuple[Term, ...], ...]) -> SearchQuery:
-        return SearchQuery(
-            alternatives,
-            tuple(self._roles),
-            tuple(self._features),
-            tuple(self._places),
-            tuple(self._tags),
-            self._before,
-            self._after,
-        )
+def _read_filter(key: str, value: str, now: datetime) -> tuple[str, Any] | None:
+    """Return the field of a query that a filter fills, and its value; None for a text like any other."""
+    span = _parse_date(value, now)
+    fields: Mapping[str, tuple[str, Any]] = {
+        "role": ("roles", ROLES.get(value.lower())),
+        "has": ("features", FEATURES.get(value.lower())),
+        "in": ("places", THIS if value.lower() == THIS else value),
+        "tag": ("tags", value),
+        "before": ("before", span and span[0]),
+        "after": ("after", span and span[1]),
+    }
+    found = fields.get(key.lower())
+    return found if found and found[1] else None
 
 
 def _parse_date(value: str, now: datetime) -> tuple[datetime, datetime] | None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from ..values.text import fold_text
 
@@ -19,10 +20,7 @@ _UNSPACED = (
 _ACCENTS = "\u0300-\u036f"
 _ASCII_WORD = re.compile("[A-Za-z0-9]+")
 # Possessive: to go back, a word of megabytes would take a hundred bytes for each of its letters.
-_SPACED = rf"(?:[^\W_{_UNSPACED}]++|[{_ACCENTS}]++)++"
-_SPACED_WORD = re.compile(_SPACED)
-_WORD = re.compile(rf"[{_UNSPACED}]|{_SPACED}")
-_PIECE_CHARS = 65_536  # one call for megabytes would keep all other threads waiting
+_WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W_{_UNSPACED}]++|[{_ACCENTS}]++)++")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +45,8 @@ def iterate_words(text: str, start: int = 0) -> Iterator[Word]:
 
 def list_words(text: str, max_words: int | None = None) -> list[str]:
     """Return the folded words of a text in order, the first `max_words`."""
-    words: list[str] = []
-    for piece in _iterate_pieces(text):
-        if max_words is not None and len(words) >= max_words:
-            break
-        if piece.isascii():
-            words += [word[:MAX_WORD_CHARS] for word in _ASCII_WORD.findall(piece.lower())]
-        else:
-            words += [folded for word in _WORD.findall(piece) if (folded := _fold_word(word))]
-    return words[:max_words]
-
-
-def _iterate_pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces. Of a word at the end of a piece, the beginning that counts is in it, and the rest in none."""
-    start = 0
-    while start + _PIECE_CHARS < len(text):
-        stop = following = start + _PIECE_CHARS
-        while found := _SPACED_WORD.match(text, following, following + _PIECE_CHARS):
-            following = found.end()
-        yield text[start : min(following, stop + 2 * MAX_WORD_CHARS)]
-        start = following
-    yield text[start:]
+    found = (_ASCII_WORD if text.isascii() else _WORD).finditer(text)
+    return list(islice(filter(None, (_fold_word(each[0]) for each in found)), max_words))
 
 
 def _fold_word(word: str) -> str:

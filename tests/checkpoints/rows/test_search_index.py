@@ -43,7 +43,7 @@ def test_messages_that_name_one_long_text_are_queued_and_indexed_one_by_one(
 
 
 def test_queued_checkpoints_are_indexed_in_portions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_index, "_MAX_PORTION_CHARS", 1_500)
+    monkeypatch.setattr(search_index, "_MAX_PORTION_CHARS", 2_000)
     thread_id = store.create_thread().id
     store.append(thread_id, new("a"))
     for number in range(5):
