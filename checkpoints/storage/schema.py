@@ -472,13 +472,8 @@ search_entry = sa.Table(
     # NULL: still to be indexed.
     sa.Column("words", sa.Text().with_variant(SearchVector(), "postgresql")),
     sa.UniqueConstraint("segment", "depth", name="uq_search_entry_segment_depth"),
-    sa.UniqueConstraint("checkpoint_id", name="uq_search_entry_checkpoint_id").ddl_if("postgresql"),
-    sa.Index(  # few entries are of checkpoints
-        "uq_search_entry_checkpoint_id",
-        "checkpoint_id",
-        unique=True,
-        sqlite_where=sa.text("checkpoint_id IS NOT NULL"),
-    ).ddl_if("sqlite"),
+    # Few entries are of checkpoints.
+    sa.Index("uq_search_entry_checkpoint", "checkpoint_id", unique=True, sqlite_where=sa.text("checkpoint_id IS NOT NULL")),
     sa.Index("ix_search_entry_created_at_number", "created_at", "number"),
     sa.Index("ix_search_entry_queued", "number", sqlite_where=sa.text("words IS NULL")),
 )

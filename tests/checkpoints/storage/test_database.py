@@ -249,7 +249,7 @@ def _is_described(item: Any, name: str | None, kind: str, *_: object) -> bool:
     """The index of the search is not of SQLAlchemy's tables, and Alembic does not see which database a constraint is for."""
     if kind == "foreign_key_constraint":
         return item._ddl_if is None  # those of SQLite alone it finds there, and asks about them on PostgreSQL
-    return not (name or "").startswith(("search_words", "ix_search_entry_words", "uq_search_entry_checkpoint_id"))
+    return not (name or "").startswith(("search_words", "ix_search_entry_words"))
 
 
 def test_a_new_file_has_the_tables_and_the_conditions_that_the_migrations_make(

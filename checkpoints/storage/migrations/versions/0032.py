@@ -178,7 +178,7 @@ CREATE TABLE search_entry (
     number {counter} NOT NULL, segment INTEGER, depth INTEGER, checkpoint_id TEXT, created_at BIGINT NOT NULL,
     words {words},
     PRIMARY KEY (number),
-    CONSTRAINT uq_search_entry_segment_depth UNIQUE (segment, depth){key_of_checkpoint}
+    CONSTRAINT uq_search_entry_segment_depth UNIQUE (segment, depth)
 )
 """
 _IN_SQLITE = {
@@ -192,7 +192,6 @@ _IN_SQLITE = {
     "key_of_thread": ", FOREIGN KEY (thread_id) REFERENCES thread (id) ON DELETE CASCADE",
     "key_of_head": ", FOREIGN KEY (head_id) REFERENCES message (id)",
     "key_of_message": ", FOREIGN KEY (message_id) REFERENCES message (id)",
-    "key_of_checkpoint": "",
 }
 _IN_POSTGRESQL = {
     **dict.fromkeys(_IN_SQLITE, ""),
@@ -200,7 +199,6 @@ _IN_POSTGRESQL = {
     "counter": "SERIAL",
     "bytes": "BYTEA",
     "words": "TSVECTOR",
-    "key_of_checkpoint": ", CONSTRAINT uq_search_entry_checkpoint_id UNIQUE (checkpoint_id)",
 }
 _INDEXES = """
 CREATE INDEX ix_thread_owner_updated_at ON thread (owner, updated_at);
@@ -229,10 +227,10 @@ CREATE INDEX ix_audit_entry_time ON audit_entry (time);
 CREATE INDEX ix_audit_entry_person_number ON audit_entry (person, number);
 CREATE INDEX ix_audit_entry_kind_number ON audit_entry (kind, number);
 CREATE INDEX ix_search_entry_created_at_number ON search_entry (created_at, number);
+CREATE UNIQUE INDEX uq_search_entry_checkpoint ON search_entry (checkpoint_id) WHERE checkpoint_id IS NOT NULL;
 CREATE INDEX ix_search_entry_queued ON search_entry (number) WHERE words IS NULL
 """
 _OF_SQLITE = """
-CREATE UNIQUE INDEX uq_search_entry_checkpoint_id ON search_entry (checkpoint_id) WHERE checkpoint_id IS NOT NULL;
 CREATE VIRTUAL TABLE search_words USING fts5(words, content='', tokenize='ascii')
 """
 _OF_POSTGRESQL = """
