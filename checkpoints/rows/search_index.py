@@ -129,15 +129,11 @@ def update_checkpoints(connection: sa.Connection, changes: Sequence[RowChange]) 
 
     A deleted checkpoint has no entry.
     """
-    changes = [each for each in changes if not _INDEXED_COLUMNS.isdisjoint(each.after)]
-    if not changes:
-        return
-    listed_before = {each.id: each.before.get("deleted_at") is None for each in reversed(changes)}
-    moved = {each.id: each.after["deleted_at"] for each in changes if "deleted_at" in each.after}
-    remove_checkpoints(connection, [identifier for identifier, is_listed in listed_before.items() if is_listed])
-    listed = [identifier for identifier in listed_before if moved.get(identifier) is None]
-    rows = select_in_batches(connection, _CHECKPOINTS, _checkpoint.id, listed)
-    add_entries(connection, [NewEntry(**row._mapping) for row in rows])
+    changed = {each.id for each in changes if not _INDEXED_COLUMNS.isdisjoint(each.after)}
+    if changed:
+        remove_checkpoints(connection, changed)
+        listed = select_in_batches(connection, _CHECKPOINTS, _checkpoint.id, changed)
+        add_entries(connection, [NewEntry(**row._mapping) for row in listed])
 
 
 def index_portion(connection: sa.Connection) -> int:

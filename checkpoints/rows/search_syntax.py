@@ -23,9 +23,13 @@ def write_vector(words: Sequence[str]) -> str:
     for place, word in enumerate(words, 1):
         found = positions.get(word, [])
         size += 2 if found else len(word.encode()) + 8
-        if len(found) < _MAX_POSITIONS and (size < _MAX_VECTOR_BYTES or content.is_mark(word)):
-            found.append(str(min(place, _MAX_POSITION)))
-            positions[word] = found
+        position = str(min(place, _MAX_POSITION))
+        if (
+            len(found) < _MAX_POSITIONS
+            and position not in found[-1:]
+            and (size < _MAX_VECTOR_BYTES or content.is_mark(word))
+        ):
+            positions[word] = [*found, position]
     return " ".join(f"'{word}':{','.join(found)}" for word, found in positions.items())
 
 

@@ -7,7 +7,7 @@ so the sum of its words is compared with the sum of the new words.
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -30,61 +30,37 @@ _SURPLUS = (
     .outerjoin(schema.checkpoint, _OF_CHECKPOINT)
 )
 _TERMS = "CREATE VIRTUAL TABLE temp.search_terms USING fts5vocab('main', 'search_words', 'row')"
-_COUNT_UNEQUAL = sa.text(
-    "SELECT count(*) FROM search_entry e JOIN unnest(CAST(:numbers AS int[]), CAST(:vectors AS text[]))"
-    " AS expected (number, words) ON expected.number = e.number WHERE e.words <> CAST(expected.words AS tsvector)"
-)
 
 
-@dataclass(slots=True)
-class IndexComparison:
-    """Counts from comparing the index.
-
-    `queued` messages and checkpoints will be indexed by the server. `missing` have no entry and are not queued.
-    `unequal` entries have other words, and `surplus` entries belong to nothing. `word_sum` is the sum of the expected
-    words, and `has_equal_words` tells whether SQLite's table of words has the same sum.
-    """
-
-    queued: int = 0
-    missing: int = 0
-    unequal: int = 0
-    surplus: int = 0
-    word_sum: int = 0
-    has_equal_words: bool = True
-
-    def list_problems(self) -> list[str]:
-        """Return a sentence for each kind of defect."""
-        found = []
-        if self.missing:
-            subject = pluralize(self.missing, "message or checkpoint", "messages or checkpoints")
-            found.append(f"{subject} cannot be found")
-        if self.unequal:
-            found.append(f"{pluralize(self.unequal, 'entry has', 'entries have')} other words")
-        if self.surplus:
-            found.append(f"{pluralize(self.surplus, 'entry belongs', 'entries belong')} to nothing")
-        if not found and not self.has_equal_words:
-            found.append("its words are not those of its entries")
-        return [f"the search's index: {problem}. {REMEDY}" for problem in found]
-
-
-def compare_index(connection: sa.Connection, report: Report) -> IndexComparison:
-    """Compare the index with all messages and checkpoints."""
+def compare_index(connection: sa.Connection, report: Report) -> tuple[list[str], int]:
+    """Compare the index with all messages and checkpoints; return its defects, and the number of queued entries."""
     has_no_entry, is_listed = _entry.number.is_(None), _checkpoint.deleted_at.is_(None)
-    found = IndexComparison(
-        queued=connection.scalar(_COUNT.where(_entry.words.is_(None))) or 0,
-        missing=(connection.scalar(_MISSING_MESSAGES.where(has_no_entry)) or 0)
-        + (connection.scalar(_MISSING_CHECKPOINTS.where(has_no_entry, is_listed)) or 0),
-        surplus=connection.scalar(_SURPLUS.where(_message.id.is_(None), _checkpoint.id.is_(None))) or 0,
-    )
-    total = connection.scalar(_COUNT.select_from(schema.search_entry)) or 0
+    total = _count(connection, _COUNT.select_from(schema.search_entry))
+    queued = _count(connection, _COUNT.where(_entry.words.is_(None)))
+    missing = _count(connection, _MISSING_MESSAGES.where(has_no_entry))
+    missing += _count(connection, _MISSING_CHECKPOINTS.where(has_no_entry, is_listed))
+    surplus = _count(connection, _SURPLUS.where(_message.id.is_(None), _checkpoint.id.is_(None)))
     entries = StepCounter(report, "Comparing the index", total, "entries")
-    entries.add(found.queued + found.surplus)
+    entries.add(queued + surplus)
+    unequal = word_sum = 0
     for portion in _iterate_entries(connection):
-        _compare(connection, found, portion)
+        # PostgreSQL returns the words in another order.
+        unequal += sum(sorted((each.stored or "").split(" ")) != sorted(each.expected.split(" ")) for each in portion)
+        word_sum += sum(_sum_words((word, 1) for word in each.words) for each in portion)
         entries.add(len(portion))
-    if connection.dialect.name == "sqlite":
-        found.has_equal_words = _sum_words(_iterate_terms(connection)) == found.word_sum
-    return found
+    defects = {
+        f"{pluralize(missing, 'message or checkpoint', 'messages or checkpoints')} cannot be found": missing,
+        f"{pluralize(unequal, 'entry has', 'entries have')} other words": unequal,
+        f"{pluralize(surplus, 'entry belongs', 'entries belong')} to nothing": surplus,
+    }
+    found = [defect for defect, number in defects.items() if number]
+    if not found and connection.dialect.name == "sqlite" and _sum_words(_iterate_terms(connection)) != word_sum:
+        found.append("its words are not those of its entries")
+    return [f"the search's index: {defect}. {REMEDY}" for defect in found], queued
+
+
+def _count(connection: sa.Connection, query: sa.Select[Any]) -> int:
+    return connection.scalar(query) or 0
 
 
 def _iterate_entries(connection: sa.Connection) -> Iterator[Sequence[IndexedText]]:
@@ -95,15 +71,6 @@ def _iterate_entries(connection: sa.Connection) -> Iterator[Sequence[IndexedText
     while portion := search_index.make_portion(connection, texts, {"last": last}):
         yield portion
         last = portion[-1].entry
-
-
-def _compare(connection: sa.Connection, found: IndexComparison, portion: Sequence[IndexedText]) -> None:
-    if connection.dialect.name == "postgresql":
-        vectors = {"numbers": [each.entry for each in portion], "vectors": [each.expected for each in portion]}
-        found.unequal += connection.scalar(_COUNT_UNEQUAL, vectors) or 0
-        return
-    found.unequal += sum(each.stored != each.expected for each in portion)
-    found.word_sum += sum(_sum_words((word, 1) for word in each.words) for each in portion)
 
 
 def _sum_words(words: Iterable[tuple[str, int]]) -> int:

@@ -48,11 +48,10 @@ def verify(database: Database, report: Report = ignore_progress) -> Verification
 def _compare_index(connection: sa.Connection, report: Report) -> tuple[list[str], int]:
     """Return the defects of the search's index, and the number of messages and checkpoints that are queued for it."""
     try:
-        compared = index_verification.compare_index(connection, report)
+        return index_verification.compare_index(connection, report)
     except _READ_ERRORS as error:
         unreadable = f"not all of the search's index can be read: {_unwrap_driver_error(error)}"
         return [f"{unreadable}. {index_verification.REMEDY}"], 0
-    return compared.list_problems(), compared.queued
 
 
 def _find_damages(connection: sa.Connection, messages: StepCounter) -> Iterator[Damage]:
