@@ -54,7 +54,7 @@ def select_texts(connection: sa.Connection, hashes: Collection[str]) -> dict[str
 
 
 def sum_bytes(connection: sa.Connection, hashes: Collection[str]) -> int:
-    """Return the size of these files."""
+    """Return the total size of these files."""
     table = schema.file.c
     query = sa.select(table.size)
     name_files(connection, hashes)

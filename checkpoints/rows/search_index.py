@@ -23,9 +23,11 @@ from ..values.operation import RowChange
 from . import file_rows
 from .search_syntax import write_vector
 
-MAX_ENTRIES_AT_ONCE = 20  # that a change indexes itself
+# A change with more entries queues them.
+MAX_ENTRIES_AT_ONCE = 20
 _MAX_PORTION_ENTRIES = 200
-_MAX_PORTION_CHARS = 500_000  # read and indexed; beyond it a portion ends
+# A portion ends beyond so many characters, read and indexed.
+_MAX_PORTION_CHARS = 500_000
 _INDEXED_COLUMNS = frozenset({"name", "description", "deleted_at"})  # of a checkpoint
 _entry, _message, _checkpoint, _thread = (
     schema.search_entry.c,
@@ -54,7 +56,8 @@ _IS_QUEUED = _entry.words.is_(None)
 _OF_MESSAGE = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
 _OF_CHECKPOINT = _entry.checkpoint_id == _checkpoint.id
 _OF_THREAD = _thread.id == sa.func.coalesce(_message.thread_id, _checkpoint.thread_id)
-_TEXTS = (  # of entries, the oldest first
+# The texts of entries, the oldest first.
+_TEXTS = (
     sa.select(_entry.number, _entry.words, _entry.checkpoint_id, _message.body, _checkpoint.name, _checkpoint.description)
     .add_columns(_thread.id.label("thread_id"), _thread.owner)
     .select_from(schema.search_entry)
@@ -98,12 +101,16 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """The words of an entry, as they are made from its message or checkpoint now."""
+    """The words of an entry, as they are made from its message or checkpoint now.
+
+    `stored` is what the entry keeps of them, None while it is queued. `expected` is what it should keep: on PostgreSQL a
+    `tsvector`, on SQLite the words of a checkpoint, or the checksum of a message's words.
+    """
 
     entry: int
     words: Sequence[str]
-    stored: str | None  # what the entry has of them; None: it is queued
-    expected: str  # what it should have: a `tsvector`, and on SQLite a checkpoint's words, or the checksum of a message's
+    stored: str | None
+    expected: str
 
 
 def add_entries(connection: sa.Connection, entries: Sequence[NewEntry]) -> None:
@@ -167,7 +174,7 @@ def is_pending(connection: sa.Connection) -> bool:
 
 
 def make_portion(connection: sa.Connection, texts: sa.Select[Any], values: Json) -> list[IndexedText]:
-    """Make the words of the first texts: of so few that they need little memory, and keep others waiting shortly."""
+    """Make the words of the first texts: so few that they need little memory and time."""
     with connection.execute(texts, {"most": _MAX_PORTION_ENTRIES, **values}) as rows:
         return _make_words_of(connection, rows)
 
@@ -221,7 +228,10 @@ def remove_messages(connection: sa.Connection, condition: sa.ColumnElement[bool]
 
 
 def _forget_messages(connection: sa.Connection, entries: Sequence[int]) -> None:
-    """Tell SQLite's index the words of entries; empty it if they are not known: damage, or other rules for words."""
+    """Tell SQLite's index the words of entries, or empty it if these are unknown.
+
+    They are if a message is damaged, or was indexed by other rules for words.
+    """
     while entries:
         portion = make_portion(connection, _TEXTS_OF_ENTRIES, {"entries": entries[:_MAX_PORTION_ENTRIES]})
         indexed = [each for each in portion if each.stored is not None]

@@ -275,7 +275,7 @@ def _erase_messages_of_thread(connection: sa.Connection, thread_id: str, message
 
 
 def _erase_messages(connection: sa.Connection, messages: StepCounter, conditions: Sequence[sa.ColumnElement[bool]]) -> None:
-    """Erase the messages that meet any of these conditions, and their words."""
+    """Erase the messages for which any condition holds, with their words."""
     for start in range(0, len(conditions), _MAX_CONDITIONS):
         is_lost = sa.or_(*conditions[start : start + _MAX_CONDITIONS])
         search_index.remove_messages(connection, is_lost)

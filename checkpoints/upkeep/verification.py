@@ -46,7 +46,7 @@ def verify(database: Database, report: Report = ignore_progress) -> Verification
 
 
 def _compare_index(connection: sa.Connection, report: Report) -> tuple[list[str], int]:
-    """Return the defects of the search's index, and the number of messages and checkpoints that are queued for it."""
+    """Return the index's defects, and the number of queued messages and checkpoints."""
     try:
         return index_verification.compare_index(connection, report)
     except _READ_ERRORS as error:
