@@ -1,6 +1,7 @@
 """What is stored is found, by its owner alone; what is erased is not, and not a word of it is left in the file."""
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -318,6 +319,27 @@ def test_erasing_a_damaged_message_leaves_nothing_of_it_and_the_rest_is_found(st
     erasure.erase(store.database, thread_id)
     index_all(store)
     assert (find(store, "walrus"), find(store, "turtle"), find(store, "narwhal")) == ([], [], ["whole narwhal"])
+
+
+def test_a_database_of_the_revision_before_finds_what_it_found(address: str) -> None:
+    words = ["pears", "plums", "figs", "grapes"]
+    with closing(Database.open_url(address)) as database:
+        thread_id = talked(Store(database), "apples and pears", "plums")
+        Store(database).save(thread_id, name="figs")
+        before = [find(Store(database), word) for word in words]
+        kind = "TEXT" if database.engine.dialect.name == "sqlite" else "TSVECTOR"
+        with database.engine.begin() as connection:
+            for statement in (
+                "DROP TABLE search_entry",
+                f"CREATE TABLE search_entry (number INTEGER PRIMARY KEY, words {kind} NOT NULL)",
+                "CREATE TABLE search_pending (segment INTEGER PRIMARY KEY, depth INTEGER NOT NULL)",
+                "UPDATE alembic_version SET version_num = '0032'",
+            ):
+                connection.exec_driver_sql(statement)
+    with closing(Database.open_url(address)) as database:
+        again = Store(database)
+        index_all(again)
+        assert [find(again, word) for word in words] == before
 
 
 def test_an_index_that_was_emptied_is_made_again_in_portions(store: Store) -> None:

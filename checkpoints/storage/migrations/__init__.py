@@ -27,11 +27,11 @@ LOCK_NOT_AVAILABLE = "55P03"
 MAX_LOCK_SECONDS = 1.0  # that a migration beside servers waits for a lock of theirs
 MAX_LOCK_TRIES = 30
 _LOCK_PAUSE_SECONDS = 0.5
-# Databases of the thirty-one before it are refused: the last version that exports them is this commit.
+# Databases of the thirty-one revisions before it are refused: the last version that exports them is this commit.
 FIRST_REVISION = "0032"
 LAST_COMMIT_BEFORE = "b6739f2b"
 # The newest file in versions/: a test compares the two.
-NEWEST_REVISION = "0032"
+NEWEST_REVISION = "0033"
 _REVISION_TABLE = (
     "CREATE TABLE alembic_version "
     "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)) WITHOUT ROWID"

@@ -176,9 +176,14 @@ CREATE TABLE audit_entry (
 );
 CREATE TABLE search_entry (
     number {counter} NOT NULL, segment INTEGER, depth INTEGER, checkpoint_id TEXT, created_at BIGINT NOT NULL,
-    words {words},
+    words {words} NOT NULL,
     PRIMARY KEY (number),
-    CONSTRAINT uq_search_entry_segment_depth UNIQUE (segment, depth)
+    CONSTRAINT uq_search_entry_segment_depth UNIQUE (segment, depth){key_of_checkpoint}
+);
+CREATE TABLE search_pending (
+    segment INTEGER NOT NULL, depth INTEGER NOT NULL,
+    PRIMARY KEY (segment),
+    FOREIGN KEY (segment) REFERENCES segment (id) ON DELETE CASCADE
 )
 """
 _IN_SQLITE = {
@@ -192,6 +197,7 @@ _IN_SQLITE = {
     "key_of_thread": ", FOREIGN KEY (thread_id) REFERENCES thread (id) ON DELETE CASCADE",
     "key_of_head": ", FOREIGN KEY (head_id) REFERENCES message (id)",
     "key_of_message": ", FOREIGN KEY (message_id) REFERENCES message (id)",
+    "key_of_checkpoint": "",
 }
 _IN_POSTGRESQL = {
     **dict.fromkeys(_IN_SQLITE, ""),
@@ -199,6 +205,7 @@ _IN_POSTGRESQL = {
     "counter": "SERIAL",
     "bytes": "BYTEA",
     "words": "TSVECTOR",
+    "key_of_checkpoint": ", CONSTRAINT uq_search_entry_checkpoint_id UNIQUE (checkpoint_id)",
 }
 _INDEXES = """
 CREATE INDEX ix_thread_owner_updated_at ON thread (owner, updated_at);
@@ -226,11 +233,10 @@ CREATE INDEX ix_share_thread_id ON share (thread_id);
 CREATE INDEX ix_audit_entry_time ON audit_entry (time);
 CREATE INDEX ix_audit_entry_person_number ON audit_entry (person, number);
 CREATE INDEX ix_audit_entry_kind_number ON audit_entry (kind, number);
-CREATE INDEX ix_search_entry_created_at_number ON search_entry (created_at, number);
-CREATE UNIQUE INDEX uq_search_entry_checkpoint ON search_entry (checkpoint_id) WHERE checkpoint_id IS NOT NULL;
-CREATE INDEX ix_search_entry_queued ON search_entry (number) WHERE words IS NULL
+CREATE INDEX ix_search_entry_created_at_number ON search_entry (created_at, number)
 """
 _OF_SQLITE = """
+CREATE UNIQUE INDEX uq_search_entry_checkpoint_id ON search_entry (checkpoint_id) WHERE checkpoint_id IS NOT NULL;
 CREATE VIRTUAL TABLE search_words USING fts5(words, content='', tokenize='ascii')
 """
 _OF_POSTGRESQL = """
