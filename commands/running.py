@@ -1,4 +1,4 @@
-"""The dispatcher of the commands."""
+"""The dispatcher of the commands, and the command that shows time travel in a terminal."""
 
 import sys
 from collections.abc import Callable
@@ -7,9 +7,31 @@ from types import MappingProxyType
 from checkpoints import StateError
 from commands import people, transfer, upkeep
 from commands.arguments import Arguments
-from commands.demonstration import run_demonstration
-from commands.output import EXIT_INTERRUPTED, print_line, print_refusal
+from commands.output import EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, print_line, print_refusal, print_text
 from config import Settings, SettingsError
+from startup.factory import build_models
+
+
+def run_demonstration(arguments: Arguments, settings: Settings) -> int:
+    """Show time travel in the terminal."""
+    from agent.terminal_demo import DEMONSTRATIONS  # noqa: PLC0415  (the agent, which no other command needs)
+    from agent.tracing.environment import switch_off_library_tracing  # noqa: PLC0415
+
+    models = build_models(settings)
+    switch_off_library_tracing()
+    try:
+        return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, print_text) else EXIT_REFUSED
+    except KeyboardInterrupt:
+        return EXIT_OK
+
+
+def _prompt_line() -> str | None:
+    """Return a typed line; None at the end of the input."""
+    try:
+        return input("you: ")
+    except EOFError:
+        return None
+
 
 _COMMANDS: MappingProxyType[str, Callable[[Arguments, Settings], int]] = MappingProxyType(
     {

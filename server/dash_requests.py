@@ -1,14 +1,17 @@
-"""The requests of the page, checked in advance, because Dash answers an unexpected request with an error.
+"""Dash on the page's own server, and its requests checked in advance: it answers an unexpected one with an error.
 
 A callback's body must name a callback with its inputs and outputs. A file must be registered by a package.
 """
 
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from dash import Dash
+from dash.backends import get_backend
 from dash.fingerprint import check_fingerprint
+from fastapi import FastAPI
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -147,3 +150,24 @@ def _parse_output(output: str) -> list[dict[str, str]]:
     names = output[2:-2].split("...") if output.startswith("..") else [output]
     parts = [name.rpartition(".") for name in names]
     return [{"id": identifier, "property": name} for identifier, _, name in parts]
+
+
+def make_backend(server: FastAPI) -> Any:
+    """Return a backend whose new server is this server. If Dash is given a server, it imports Flask to compare the two."""
+    dash_server: Any = get_backend("fastapi")
+
+    class Backend(dash_server):  # type: ignore[misc]  # Dash ships no types
+        # Dash 4.4's WebSocket callbacks bypass authentication and die with the tab.
+        websocket_capability = False
+
+        @staticmethod
+        def create_app(*_: Any, **__: Any) -> FastAPI:
+            return server
+
+    return Backend
+
+
+def remove_dash_variables(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Remove Dash's environment variables, in either case, so only Waymark's settings apply."""
+    for name in [name for name in environ if name.upper().startswith("DASH_")]:
+        del environ[name]

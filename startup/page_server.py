@@ -48,8 +48,14 @@ from components.transfers.long_requests import ProgressMiddleware
 from components.transfers.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
 from server.client_address import Network, read_client_address
-from server.dash_backend import make_backend, remove_dash_variables
-from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackCheck, DashRequests
+from server.dash_requests import (
+    CALLBACK_PATH,
+    PAGE_REQUEST_PREFIXES,
+    CallbackCheck,
+    DashRequests,
+    make_backend,
+    remove_dash_variables,
+)
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy, hash_script
 from server.layers import serve_page_at
