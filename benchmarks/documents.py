@@ -13,7 +13,7 @@ from checkpoints.values.limits import (
     MAX_BRANCHES_AND_CHECKPOINTS,
     MAX_CALLS,
     MAX_DOCUMENT_BYTES,
-    MAX_DOCUMENT_OBJECTS,
+    MAX_DOCUMENT_VALUES,
     MAX_PART_VALUES,
 )
 from tests.checkpoints import shapes
@@ -40,7 +40,7 @@ def write_large_files() -> list[bytes]:
 def write_object_files() -> list[bytes]:
     """Write files of as many objects as are accepted, in as few bytes."""
     row = [{} for _ in range(MAX_PART_VALUES - 1_000)]
-    count = MAX_DOCUMENT_OBJECTS // (len(row) + 10)
+    count = MAX_DOCUMENT_VALUES // (2 * len(row) + 20)
     made = json.loads(_write_chain([HumanMessage("x", additional_kwargs={"row": row}) for _ in range(count)]))
     return [_seal(made, f"Objects {number}").encode() for number in range(OBJECT_FILES)]
 

@@ -48,7 +48,7 @@ HEAD = ("document", "database", "MB", "read", *STEPS)
 
 def write_objects(share: float) -> str:
     row = [{}] * (limits.MAX_PART_VALUES - 1_000)
-    count = max(1, round(share * limits.MAX_DOCUMENT_OBJECTS / (len(row) + 10)))
+    count = max(1, round(share * limits.MAX_DOCUMENT_VALUES / (2 * len(row) + 20)))
     return shapes.following([HumanMessage("x", additional_kwargs={"row": row})] * count)
 
 

@@ -325,7 +325,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{limits.MAX_SAVED_VALUES:,} values, {limits.MAX_MESSAGE_LEVELS} levels, {limits.MAX_CALLS} tool calls",
         "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
-        f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_OBJECTS:,} objects and lists, "
+        f"{limits.MAX_DOCUMENT_VALUES:,} values, "
         f"{limits.MAX_DOCUMENT_MESSAGES:,} messages, "
         f"{limits.MAX_DOCUMENT_PARTS:,} parts in the contents of all messages, "
         f"{limits.MAX_CONVERSATIONS} conversations (of an archive {limits.MAX_ARCHIVE_CONVERSATIONS:,} with "
@@ -335,8 +335,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{limits.MAX_PART_VALUES:,} values in one message, one checkpoint or the settings, "
         f"{limits.MAX_ALTERNATIVES} alternatives at one place; {limits.MAX_DOCUMENT_STATES:,} states of a graph, each with "
         f"{limits.MAX_STATE_ITEMS:,} values of {limits.MAX_STATE_CHARS // 10**6} million characters, "
-        f"{limits.MAX_STATES_ITEMS:,} values together; a file of another format has "
-        f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB once it is converted",
+        f"{limits.MAX_STATES_ITEMS:,} values together, and {limits.MAX_STATES_VALUES:,} within these; "
+        f"a file of another format has {limits.MAX_DOCUMENT_BYTES / 1e6:g} MB once it is converted",
         "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters, "
         f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "
         f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "

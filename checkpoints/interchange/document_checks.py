@@ -1,7 +1,6 @@
 """Checks of a document: its form, and the rules that no schema can express (chains, references, hashes, bounds)."""
 
-from collections.abc import Callable, Collection, Mapping
-from itertools import islice
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,6 +10,7 @@ from ..values import files, serde
 from ..values.errors import InvalidDocumentError
 from ..values.files import File
 from ..values.limits import MAX_DESCRIPTION_CHARS
+from ..values.model import Json
 from ..values.sentence import sentence
 from . import strict_json
 from .import_limits import (
@@ -22,33 +22,39 @@ from .import_limits import (
     check_part_count,
     count_parts,
 )
-from .raw_document import RawDocument
 from .state_checks import check_document_states
-from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, StatePart, ValuePart, WritePart
+from .waymark import (
+    UNHASHED,
+    BranchPart,
+    CheckpointPart,
+    Document,
+    FilePart,
+    MessagePart,
+    StatePart,
+    ValuePart,
+    WritePart,
+)
 
 
-def check_document(raw: RawDocument, on_message: Callable[[], object] = lambda: None) -> Document:
+def check_document(raw: Json, on_message: Callable[[], object] = lambda: None) -> Document:
     """Check a document, and drop its unreachable parts; `on_message` is called after each message.
-
-    The bodies of the messages are built as the last step: a file that is refused takes little memory.
 
     Raises `InvalidDocumentError`.
     """
-    if raw.refusal:
-        raise raw.refusal
+    _check_part_values(raw)
     head = _parse_head(raw)
-    if head.sha256 != raw.hash_contents():  # first: a file that was damaged or edited is refused in half the time
+    hashed = {name: value for name, value in raw.items() if name not in UNHASHED}
+    # The hash comes first: a file that was damaged or edited is refused in half the time.
+    if head.sha256 != serde.hash_document(hashed):
         raise _find_damage(raw)
-    messages = _parse_messages(raw, raw.count_items("messages"))
+    messages = _parse_messages(raw["messages"])
     named_files = set[str]()
-    for index, body in enumerate(raw.iterate_items("messages")):
-        _check_body(body, f"messages[{index}].message", head.files_by_hash)
-        named_files.update(part["file"] for part in files.find_file_parts(body["data"].get("content")))
+    for index, part in enumerate(messages):
+        _check_body(part.message, f"messages[{index}].message", head.files_by_hash)
+        named_files.update(part["file"] for part in files.find_file_parts(part.message["data"].get("content")))
         on_message()
     document = head.model_copy(update={"messages": messages})
     _check_references(document, named_files)
-    for message, body in zip(messages, raw.iterate_items("messages"), strict=True):
-        object.__setattr__(message, "message", raw.texts.put_back(body))
     return document.drop_unreachable()
 
 
@@ -71,80 +77,72 @@ _LARGE_FIELDS: dict[str, tuple[str, Any]] = {
     "state_values": ("json", ""),
     "state_writes": ("json", ""),
 }
-_NO_BODY: dict[str, Any] = {}  # of a message, until all of the document is checked
-_MAX_PART_TEXT_CHARS = (
-    2 * MAX_DESCRIPTION_CHARS
-)  # of any other text: a longer one is cut, and refused by the model all the same
-MAX_SEARCHED_MESSAGES = 2_000  # of a file whose hash is wrong, for the one that is damaged
-_MAX_LOCATION_CHARS = 80  # of a name from the file in a sentence
+# Any other text is cut to these characters. The model refuses a longer one all the same.
+_MAX_PART_TEXT_CHARS = 2 * MAX_DESCRIPTION_CHARS
+# Where the hash of a file is wrong, the damaged message is looked for among the first.
+MAX_SEARCHED_MESSAGES = 2_000
+# Names from the file are cut in a sentence.
+_MAX_LOCATION_CHARS = 80
 
 
-def _parse_head(raw: RawDocument) -> Document:
+def _check_part_values(raw: Json) -> None:
+    for name, value in raw.items():
+        if name in _LISTS and isinstance(value, list):
+            for index, item in enumerate(value):
+                strict_json.check_part(item, f"{name}[{index}]")
+        else:
+            strict_json.check_part(value, name[:_MAX_LOCATION_CHARS])
+
+
+def _parse_head(raw: Json) -> Document:
     """Validate all of a document but its messages, each item of its lists by itself: one call would keep all threads."""
-    emptied: dict[str, Any] = {name: [] for name in raw.lists}
-    if raw.lists.get("branches"):
-        emptied["branches"] = [_ANY_BRANCH]  # a document has one at least
-    rest = {**{name: raw.parse_value(name) for name in raw.values}, **emptied}
-    for name in raw.lists.keys() - _LISTS:
-        strict_json.check_part([None] * raw.count_items(name), name[:_MAX_LOCATION_CHARS])
+    lists = {name: value for name, value in raw.items() if name in _LISTS and isinstance(value, list)}
+    # A document has one branch at least.
+    rest = {**raw, **{name: [_ANY_BRANCH] if name == "branches" and lists[name] else [] for name in lists}}
     if isinstance(thread := rest.get("thread"), dict):
         rest["thread"] = _cut_texts(thread)
     head: Document = _parse_part(_DOCUMENT, rest, "")
-    raw.texts.put_back(head.thread.settings)
-    check_message_count(raw.count_items("messages"))
-    check_branch_and_checkpoint_count(raw.count_items("branches"), raw.count_items("checkpoints"))
-    return head.model_copy(update={name: _parse_items(raw, name) for name in raw.lists if name != "messages"})
+    check_message_count(len(raw["messages"]))
+    check_branch_and_checkpoint_count(len(raw["branches"]), len(raw["checkpoints"]))
+    return head.model_copy(update={name: _parse_items(name, items) for name, items in lists.items() if name != "messages"})
 
 
-def _parse_items(raw: RawDocument, name: str) -> list[Any]:
-    """Validate the items of the list `name`, and put their long texts back."""
-    parts = []
-    for index, item in enumerate(raw.iterate_items(name)):
-        parts.append(_parse_item(name, item, f"{name}[{index}]"))
-        if name in _LARGE_FIELDS:
-            field, _ = _LARGE_FIELDS[name]
-            object.__setattr__(parts[-1], field, raw.texts.put_back(getattr(parts[-1], field)))
-    return parts
+def _parse_items(name: str, items: Sequence[Any]) -> list[Any]:
+    return [_parse_item(name, item, f"{name}[{index}]") for index, item in enumerate(items)]
 
 
-def _find_damage(raw: RawDocument) -> InvalidDocumentError:
+def _find_damage(raw: Json) -> InvalidDocumentError:
     """Return the refusal of a file whose hash is wrong. It names the damaged message, if that is among the first ones."""
     try:
-        _parse_messages(raw, MAX_SEARCHED_MESSAGES)
+        _parse_messages(raw["messages"][:MAX_SEARCHED_MESSAGES])
     except InvalidDocumentError as error:
         return error
     return InvalidDocumentError(sentence("does not fit: the file was changed after it was exported"), "sha256")
 
 
-def _parse_messages(raw: RawDocument, count: int) -> list[MessagePart]:
-    """Validate the first messages with their chain, all but their bodies. These alone are left of them in `raw`."""
-    parts, hashes, content_parts = list[MessagePart](), dict[str, str](), 0
-    for index, message in enumerate(islice(raw.iterate_items("messages"), count)):
+def _parse_messages(messages: Sequence[Any]) -> list[MessagePart]:
+    """Validate messages with their chain, all but their bodies."""
+    parts, hashes = list[MessagePart](), dict[str, str]()
+    for index, message in enumerate(messages):
         field = f"messages[{index}]"
         part: MessagePart = _parse_item("messages", message, field)
-        content_parts += count_parts(message)
         if part.id in hashes:
             raise InvalidDocumentError(sentence("is the id of another message in this file"), f"{field}.id")
         if part.parent_id is not None and part.parent_id not in hashes:
             raise InvalidDocumentError(sentence("names a message that does not come before it"), f"{field}.parent_id")
-        body = serde.to_canonical(part.message)
-        pieces = raw.iterate_pieces(body)
-        hash_ = serde.hash_body_pieces(pieces, part.agent, part.status, part.parent_id and hashes[part.parent_id])
-        if part.hash != hash_:
+        if part.hash != serde.hash_message(part.message, part.agent, part.status, part.parent_id and hashes[part.parent_id]):
             raise InvalidDocumentError(
                 sentence("does not fit the message: the file is damaged or was edited"), f"{field}.hash"
             )
         hashes[part.id] = part.hash
-        raw.lists["messages"][index] = body.encode()
-        object.__setattr__(part, "message", _NO_BODY)
         parts.append(part)
-    check_part_count(content_parts)
+    check_part_count(sum(map(count_parts, messages)))
     check_alternatives([part.parent_id for part in parts])
     return parts
 
 
 def _parse_item(name: str, value: Any, field: str) -> Any:
-    """Validate an item of the list `name`, in which stand-ins are in the place of long texts."""
+    """Validate an item of the list `name`, all but the field that may be large."""
     large_field, empty = _LARGE_FIELDS.get(name, ("", ""))
     large = value.get(large_field) if isinstance(value, dict) else None
     if type(large) is not type(empty):  # also where it is missing

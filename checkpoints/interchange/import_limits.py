@@ -49,8 +49,7 @@ def _check_limits(document: Json, written: WrittenDocument) -> None:
             check_content(message["message"], f"messages[{index}].message")
     raw = written.text.encode()
     check_byte_count(len(raw))
-    if strict_json.may_have_many_values(raw):
-        strict_json.check_value_count(raw)
+    strict_json.check_value_count(raw)
     strict_json.check_part(document["thread"], "thread")
     for name in ("messages", "checkpoints", "states", "state_writes"):
         strict_json.check_parts(document.get(name, ()), written.list_texts(name), name)

@@ -12,57 +12,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ..values import serde
 from ..values.errors import InvalidDocumentError
 from ..values.limits import MAX_CONVERSATIONS, MAX_NAME_CHARS
 from ..values.model import Json, MessageStatus
 from ..values.sentence import sentence
 from ..values.text import pluralize
 from .image_parts import OMITTED_IMAGES
-from .long_texts import LongTexts
-from .member_reader import ANY_NAME, BYTES, WHOLE, AsBytes, MemberReader, Shape
-from .raw_document import RawDocument
 from .tree_builder import ByteBudget, Place, TreeBuilder, require_field
 
 _TYPE_BY_ROLE = {"user": "human", "assistant": "ai", "system": "system"}
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)  # for messages without a time: constant, so that the same file is recognised
 _MIN_MILLISECONDS = 100_000_000_000  # seconds would be in the year 5138
-_MESSAGE: Shape = AsBytes(
-    dict.fromkeys(("parentId", "role", "content", "files", "model", "timestamp", "done", "error"), WHOLE)
-)
-_CHAT: dict[str, Shape] = {"title": BYTES, "history": {"currentId": BYTES, "messages": {ANY_NAME: _MESSAGE}}}
-_ENTRY: Shape = {"chat": _CHAT, "created_at": BYTES, **_CHAT}
 
 
-def read_chats(reader: MemberReader, raw: bytes) -> list[Any]:
-    """Read a list of chats, whose parts stay canonical JSON. Raises `InvalidDocumentError`.
-
-    Too many messages are refused before one is parsed. Each has a member `parentId`, and a quote within a text is escaped.
-    """
-    ByteBudget().require_messages(raw.count(b'"parentId"'))
-    found = list[Any]()
-    for chat in reader.iterate_items(_ENTRY):
-        found.append(chat if len(found) < MAX_CONVERSATIONS else None)
-    if len(found) > MAX_CONVERSATIONS:
+def convert_open_webui(chats: Sequence[Json]) -> list[Json]:
+    """Convert each chat to a document. Raises `InvalidDocumentError`."""
+    if len(chats) > MAX_CONVERSATIONS:
         raise InvalidDocumentError(
             sentence(
                 "The file holds {count:,} conversations, and at most {limit} are imported at once: "
                 "export them in several files",
-                count=len(found),
+                count=len(chats),
                 limit=MAX_CONVERSATIONS,
             )
         )
-    return found
-
-
-def convert_open_webui(chats: Sequence[Json], texts: LongTexts) -> list[RawDocument]:
-    """Convert each chat to a document. Raises `InvalidDocumentError`."""
     budget = ByteBudget()
-    return [_convert_chat(entry, f"[{index}]", budget, texts) for index, entry in enumerate(chats)]
+    return [_convert_chat(entry, f"[{index}]", budget) for index, entry in enumerate(chats)]
 
 
-def _convert_chat(entry: Json, field: str, budget: ByteBudget, texts: LongTexts) -> RawDocument:
-    chat, tree = entry, TreeBuilder(texts, budget)
+def _convert_chat(entry: Json, field: str, budget: ByteBudget) -> Json:
+    chat, tree = entry, TreeBuilder(budget)
     if "chat" in entry:
         chat, field = entry["chat"], f"{field}.chat"
     history = require_field(chat, "history", dict, field)
@@ -70,27 +49,22 @@ def _convert_chat(entry: Json, field: str, budget: ByteBudget, texts: LongTexts)
     field = f"{field}.history"
     budget.require_messages(len(messages))
     children = _list_children(messages, f"{field}.messages")
-    start = _parse_timestamp(_parse_member(entry, "created_at"), _NO_TIME)
-    places = _build_tree(tree, messages, children, start, texts, f"{field}.messages")
-    heads = _list_heads(children, places, _parse_member(history, "currentId"), field)
-    titles = (_parse_member(holder, "title") for holder in (chat, entry))
+    start = _parse_timestamp(entry.get("created_at"), _NO_TIME)
+    places = _build_tree(tree, messages, children, start, f"{field}.messages")
+    heads = _list_heads(children, places, history.get("currentId"), field)
+    titles = (holder.get("title") for holder in (chat, entry))
     title = next((each for each in titles if each and isinstance(each, str)), "New Chat")
     branches = [
         {"id": f"branch-{index}", "name": f"Branch {index + 1}" if index else "main", "head": head}
         for index, head in enumerate(heads)
     ]
-    return tree.make_document(texts.cut(title, MAX_NAME_CHARS), branches)
+    return tree.make_document(title[:MAX_NAME_CHARS], branches)
 
 
-def _parse_member(holder: Json, name: str) -> Any:
-    return serde.parse_canonical(holder[name].decode()) if name in holder else None
-
-
-def _list_children(messages: Mapping[str, bytes], field: str) -> dict[str | None, list[str]]:
+def _list_children(messages: Json, field: str) -> dict[str | None, list[str]]:
     """Return the ids of the messages by their parents."""
     children: dict[str | None, list[str]] = {}
-    for identifier, raw in messages.items():
-        message = serde.parse_canonical(raw.decode())
+    for identifier, message in messages.items():
         parent = message.get("parentId") if isinstance(message, dict) else 0
         if parent is not None and (not isinstance(parent, str) or parent not in messages):
             raise InvalidDocumentError(
@@ -102,10 +76,9 @@ def _list_children(messages: Mapping[str, bytes], field: str) -> dict[str | None
 
 def _build_tree(
     tree: TreeBuilder,
-    messages: Mapping[str, bytes],
+    messages: Json,
     children: Mapping[str | None, Sequence[str]],
     start: datetime,
-    texts: LongTexts,
     field: str,
 ) -> dict[str, Place]:
     """Add the messages to the tree, parents first, and return the place of each by its id in the file."""
@@ -113,10 +86,10 @@ def _build_tree(
     waiting = [*children.get(None, ())][::-1]
     while waiting:
         identifier = waiting.pop()
-        message = serde.parse_canonical(messages[identifier].decode())
+        message = messages[identifier]
         parent = places.get(message.get("parentId") or "")
         time = _parse_timestamp(message.get("timestamp"), datetime.fromisoformat(parent.time) if parent else start)
-        body, status = _convert_message(message, texts, f"{field}.{identifier[:80]}")
+        body, status = _convert_message(message, f"{field}.{identifier[:80]}")
         places[identifier] = tree.add_message(body, parent, time.isoformat(), status)
         waiting.extend(children.get(identifier, ())[::-1])
     for identifier in messages:
@@ -135,24 +108,23 @@ def _list_heads(children: Iterable[str | None], places: Mapping[str, Place], cur
     return [head, *(leaf for leaf in leaves if leaf != head)]
 
 
-def _convert_message(message: Json, texts: LongTexts, field: str) -> tuple[Json, MessageStatus]:
+def _convert_message(message: Json, field: str) -> tuple[Json, MessageStatus]:
     role = require_field(message, "role", str, field)
     if role not in _TYPE_BY_ROLE:
         raise InvalidDocumentError(sentence("is not user, assistant or system"), f"{field}.role")
-    text, images = _extract_content(message, texts, field)
+    text, images = _extract_content(message, field)
     metadata: Json = {}
     if isinstance(model := message.get("model"), str) and role == "assistant":
         metadata["model_name"] = model
     if images:
         metadata[OMITTED_IMAGES] = images
-        text = texts.join([text, f"[{pluralize(images, 'image')} left out]"])
-        text = text if texts.may_be_in(text) else text.strip()
+        text = f"{text}\n\n[{pluralize(images, 'image')} left out]".strip()
     data: Json = {"content": text} | ({"response_metadata": metadata} if metadata else {})
     is_complete = message.get("done", True) is not False and not message.get("error")
     return {"type": _TYPE_BY_ROLE[role], "data": data}, MessageStatus.DONE if is_complete else MessageStatus.PARTIAL
 
 
-def _extract_content(message: Json, texts: LongTexts, field: str) -> tuple[str, int]:
+def _extract_content(message: Json, field: str) -> tuple[str, int]:
     """Return the text and the number of images beside it."""
     content = require_field(message, "content", (str, list), field)
     files = message.get("files")
@@ -167,7 +139,7 @@ def _extract_content(message: Json, texts: LongTexts, field: str) -> tuple[str, 
             images += 1
         else:
             parts.append(require_field(part, "text", str, f"{field}.content[{index}]"))
-    return texts.join(parts), images
+    return "\n\n".join(parts), images
 
 
 def _parse_timestamp(value: Any, default: datetime) -> datetime:

@@ -1,8 +1,9 @@
 """Reading of a file: an export of Waymark, of its older form or of Open WebUI becomes documents, or is refused."""
 
-import json
+import gc
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -14,9 +15,6 @@ from ..values.sentence import sentence
 from . import open_webui, strict_json, waymark
 from .document_checks import check_document
 from .import_limits import check_branch_and_checkpoint_count, check_byte_count
-from .long_texts import LongTexts
-from .member_reader import ANY_NAME, BYTES, MemberReader, Shape
-from .raw_document import RawDocument
 from .tree_builder import ByteBudget, Place, TreeBuilder, require_field
 from .waymark import Document
 
@@ -28,25 +26,19 @@ _TYPE_NAMES = {
     "FunctionMessage": "function",
 }
 _BRANCH_ID = "main"
-_FIELDS = ("name", "timestamp", "message_count", "description", "created_by")
-_Places: TypeAlias = dict[tuple[str | None, bytes], Place]  # by the message before and the message in the file
-_ENTRY: Shape = {"state": {"messages": (BYTES,), ANY_NAME: BYTES}, **dict.fromkeys(_FIELDS, BYTES)}
+_Places: TypeAlias = dict[
+    tuple[str | None, str], Place
+]  # by the hashes of the message before and of the message in the file
 
 
-def read_checkpoints(reader: MemberReader) -> dict[str, Any]:
-    """Read the object of checkpoints, whose parts stay canonical JSON. Raises `InvalidDocumentError`."""
-    found = dict[str, Any]()
-    for identifier in reader.iterate_names():
-        found[identifier] = reader.read_value(_ENTRY)
-        check_branch_and_checkpoint_count(0, len(found))
-    return found
-
-
-def convert_legacy(entries: Mapping[str, Any], order: Any, texts: LongTexts) -> RawDocument:
-    """Convert the checkpoints of an older export, in this order, to a document. Raises `InvalidDocumentError`."""
+def convert_legacy(raw: Json) -> Json:
+    """Convert an older export, whose checkpoints are an object, to a document. Raises `InvalidDocumentError`."""
+    entries = raw["checkpoints"]
+    check_branch_and_checkpoint_count(0, len(entries))
+    order = raw.get("order", list(entries))
     if not isinstance(order, list) or not all(isinstance(i, str) for i in order) or sorted(order) != sorted(entries):
         raise InvalidDocumentError(sentence("must name every checkpoint once"), "order")
-    tree = TreeBuilder(texts, ByteBudget())
+    tree = TreeBuilder(ByteBudget())
     places: _Places = {}
     head = None
     for identifier in order:
@@ -61,29 +53,29 @@ def _convert_checkpoint(tree: TreeBuilder, places: _Places, identifier: str, raw
     field = f"checkpoints.{identifier[:80]}"
     state = require_field(raw, "state", dict, field)
     messages = require_field(state, "messages", list, f"{field}.state")
-    entry = {name: serde.parse_canonical(raw[name].decode()) for name in _FIELDS if name in raw}
-    time = _convert_time(require_field(entry, "timestamp", str, field), f"{field}.timestamp")
+    time = _convert_time(require_field(raw, "timestamp", str, field), f"{field}.timestamp")
     place: Place | None = None
     for index, message in enumerate(messages):
-        key = (place.hash if place else None, message)
+        strict_json.check_part(message, f"{field}.state.messages[{index}]")
+        key = (place.hash if place else None, serde.hash_pieces([serde.to_canonical(message)]))
         if key not in places:
             places[key] = tree.add_message(_convert_body(message, f"{field}.state.messages[{index}]"), place, time)
         place = places[key]
     if place is None:
         raise InvalidDocumentError(sentence("is empty"), f"{field}.state.messages")
-    if entry.get("message_count", len(messages)) != len(messages):
+    if raw.get("message_count", len(messages)) != len(messages):
         raise InvalidDocumentError(sentence("does not fit the messages in the file"), f"{field}.message_count")
     made = {
         "id": identifier,
-        "name": require_field(entry, "name", str, field),
-        "description": entry.get("description") or "",
-        "created_by": next((a for a in ("agent", "judge", "system") if entry.get("created_by") == a), "user"),
+        "name": require_field(raw, "name", str, field),
+        "description": raw.get("description") or "",
+        "created_by": next((a for a in ("agent", "judge", "system") if raw.get("created_by") == a), "user"),
         "timestamp": time,
         "message_id": place.id,
         "message_count": len(messages),
         "branch": _BRANCH_ID,
         "detached": True,  # listed on any path: every entry was a complete state
-        "extra": {key: serde.parse_canonical(value.decode()) for key, value in state.items() if key != "messages"},
+        "extra": {key: value for key, value in state.items() if key != "messages"},
     }
     strict_json.check_part(made, field)
     tree.add_checkpoint(made)
@@ -98,10 +90,8 @@ def _convert_time(text: str, field: str) -> str:
         raise InvalidDocumentError(sentence("is not a time"), field) from error
 
 
-def _convert_body(raw: bytes, field: str) -> Json:
+def _convert_body(message: Any, field: str) -> Json:
     """Convert a message. Fields that LangChain does not know are refused rather than dropped."""
-    message = serde.parse_canonical(raw.decode())
-    strict_json.check_part(message, field)
     kind = require_field(message, "type", str, field)
     require_field(message, "content", (str, list), field)
     body = {"type": _TYPE_NAMES.get(kind, kind), "data": {key: value for key, value in message.items() if key != "type"}}
@@ -129,45 +119,38 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
     raw = (text.encode(errors="surrogatepass") if isinstance(text, str) else text).removeprefix(BOM_UTF8)
     check_byte_count(len(raw))
     report(Progress(sentence("Reading the file")))
-    texts = LongTexts(raw)
-    found = _read_raw_documents(texts)
-    messages = StepCounter(report, "Checking", sum(each.count_items("messages") for each in found), "messages")
-    return [check_document(each, messages.add) for each in found]
+    with _pausing_collector():
+        found = _read_forms(strict_json.parse_strictly(raw))
+        count = sum(len(each["messages"]) for each in found if isinstance(each.get("messages"), list))
+        messages = StepCounter(report, "Checking", count, "messages")
+        return [check_document(each, messages.add) for each in found]
 
 
-def _read_raw_documents(texts: LongTexts) -> list[RawDocument]:
-    strict_json.check_value_count(texts.rest)
-    reader = MemberReader(texts.rest)
-    if reader.is_at("{"):
-        return [_read_object(reader, texts)]
-    if reader.is_at("["):
-        chats = open_webui.read_chats(reader, texts.rest)
-        reader.require_end()
-        if chats and all(isinstance(chat, dict) for chat in chats):
-            return open_webui.convert_open_webui(chats, texts)
-    else:
-        reader.read_value()
-        reader.require_end()
-    raise InvalidDocumentError(sentence("The file is not a Waymark export: it does not hold one JSON object."))
+@contextmanager
+def _pausing_collector() -> Iterator[None]:
+    """Collect no garbage while a file is read, which makes none.
+
+    Each collection would go through all values so far, and no other thread runs meanwhile: six times 0.2 s in a file of the
+    most lists.
+    """
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_enabled:
+            gc.enable()
 
 
-def _read_object(reader: MemberReader, texts: LongTexts) -> RawDocument:
-    made, legacy_checkpoints = RawDocument({}, {}, texts), None
-    for name in reader.iterate_names():
-        if reader.is_at("["):
-            made.add_items(name, reader.iterate_items())
-        elif name == "checkpoints" and reader.is_at("{"):  # in waymark/1, it is a list
-            legacy_checkpoints = read_checkpoints(reader)
-            made.add_value(name, {})
-        else:
-            made.add_value(name, reader.read_value())
-    reader.require_end()
-    if made.values.get("format") == json.dumps(waymark.FORMAT).encode():
-        return made
-    if legacy_checkpoints is None or "format" in {*made.values, *made.lists}:
+def _read_forms(made: Any) -> list[Json]:
+    """Return the documents of waymark/1 in the contents of a file, which are converted from other forms."""
+    if isinstance(made, list) and made and all(isinstance(chat, dict) for chat in made):
+        return open_webui.convert_open_webui(made)
+    if not isinstance(made, dict):
+        raise InvalidDocumentError(sentence("The file is not a Waymark export: it does not hold one JSON object."))
+    if made.get("format") == waymark.FORMAT:
+        return [made]
+    if "format" in made or not isinstance(made.get("checkpoints"), dict):
         reason = sentence("is not {format!r}, the only one that can be read", format=waymark.FORMAT)
         raise InvalidDocumentError(reason, "format")
-    order: Any = made.parse_value("order") if "order" in made.values else list(legacy_checkpoints)
-    if "order" in made.lists:
-        order = list(made.iterate_items("order"))
-    return convert_legacy(legacy_checkpoints, order, texts)
+    return [convert_legacy(made)]

@@ -6,7 +6,13 @@ from typing import Any
 
 from ..values.errors import InvalidDocumentError
 from ..values.graph_state import ENTRYPOINT_CHANNELS, Reference, read_kind, unwrap_snapshot
-from ..values.limits import MAX_DOCUMENT_STATES, MAX_DOCUMENT_VALUES, MAX_STATE_CHARS, MAX_STATE_ITEMS, MAX_STATES_ITEMS
+from ..values.limits import (
+    MAX_DOCUMENT_STATES,
+    MAX_STATE_CHARS,
+    MAX_STATE_ITEMS,
+    MAX_STATES_ITEMS,
+    MAX_STATES_VALUES,
+)
 from ..values.sentence import sentence
 from . import state_values, typed_values
 from .waymark import Document, StatePart
@@ -129,7 +135,7 @@ def _check_value_texts(document: Document) -> None:
     for text, is_typed, field in texts:
         _, values = typed_values.parse_stored(text, field, is_typed=is_typed)
         count += values
-        if count > MAX_DOCUMENT_VALUES:
+        if count > MAX_STATES_VALUES:
             raise InvalidDocumentError(
-                sentence("The file holds more than {limit:,} values, which is too many.", limit=MAX_DOCUMENT_VALUES)
+                sentence("The file holds more than {limit:,} values, which is too many.", limit=MAX_STATES_VALUES)
             )

@@ -10,9 +10,7 @@ from ..values.errors import InvalidDocumentError
 from ..values.limits import MAX_DOCUMENT_BYTES
 from ..values.model import MAIN, Json, MessageStatus
 from ..values.sentence import sentence
-from . import strict_json, waymark
-from .long_texts import LongTexts
-from .raw_document import RawDocument
+from . import waymark
 
 _MIN_MESSAGE_BYTES = 250  # of a message with its hash, ids and time
 _KIND_NAMES: dict[type, str] = {str: sentence("a text"), list: sentence("a list"), dict: sentence("an object")}
@@ -57,15 +55,13 @@ class Place:
 class TreeBuilder:
     """A document of messages by hash: equal beginnings become one path. All methods raise `InvalidDocumentError`."""
 
-    def __init__(self, texts: LongTexts, budget: ByteBudget) -> None:
-        self._texts = texts
-        self._document = RawDocument({}, {"messages": [], "branches": [], "checkpoints": []}, texts)
+    def __init__(self, budget: ByteBudget) -> None:
+        self._lists: dict[str, list[Json]] = {"messages": [], "branches": [], "checkpoints": []}
         self._budget = budget
         self._places: dict[str, Place] = {}
 
     def add_message(self, body: Json, parent: Place | None, time: str, status: MessageStatus = MessageStatus.DONE) -> Place:
-        pieces = self._document.iterate_pieces(strict_json.to_canonical_bytes(body).decode())
-        hash_ = serde.hash_body_pieces(pieces, MAIN, status, parent.hash if parent else None)
+        hash_ = serde.hash_message(body, MAIN, status, parent.hash if parent else None)
         if hash_ not in self._places:
             place = self._places[hash_] = Place(hash_.removeprefix(serde.HASH_PREFIX)[:20], hash_, time)
             message = {
@@ -83,22 +79,16 @@ class TreeBuilder:
     def add_checkpoint(self, checkpoint: Json) -> None:
         self._add_item("checkpoints", checkpoint)
 
-    def make_document(self, title: str, branches: Sequence[Json]) -> RawDocument:
+    def make_document(self, title: str, branches: Sequence[Json]) -> Json:
         """Return the document. The first branch is the current one."""
         for branch in branches:
             self._add_item("branches", branch)
-        made = self._document
-        made.add_value("format", waymark.FORMAT)
-        made.add_value("exported_at", datetime.now(UTC).isoformat())
-        made.add_value("thread", {"title": title})
-        made.add_value("active", branches[0]["id"])
-        made.add_value("sha256", made.hash_contents())
-        return made
+        made = {"format": waymark.FORMAT, "thread": {"title": title}, "active": branches[0]["id"], **self._lists}
+        return {**made, "exported_at": datetime.now(UTC).isoformat(), "sha256": serde.hash_document(made)}
 
     def _add_item(self, name: str, item: Json) -> None:
-        self._document.add_item(name, item)
-        added = self._document.lists[name][-1]
-        self._budget.spend(len(added) + self._texts.count_longer_bytes(added.decode()))
+        self._lists[name].append(item)
+        self._budget.spend(len(serde.to_canonical(item).encode()))
 
 
 def require_field(holder: Any, key: str, kind: type | tuple[type, ...], field: str) -> Any:

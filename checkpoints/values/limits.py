@@ -79,16 +79,16 @@ MAX_ARCHIVE_CONVERSATIONS = 20_000
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000
 # The newest alternatives of a message.
 MAX_ALTERNATIVES = 200
-# MAX_DOCUMENT_VALUES counts brackets and commas outside of texts. MAX_DOCUMENT_OBJECTS counts objects and lists among
-# these values: 10 MB of the smallest messages have half as many.
-MAX_DOCUMENT_VALUES = 1_000_000
-MAX_DOCUMENT_OBJECTS = 250_000
+# The brackets and commas outside of texts: 10 MB of the smallest messages have 370,000.
+MAX_DOCUMENT_VALUES = 500_000
 # States of graphs in a document. MAX_STATE_ITEMS and MAX_STATE_CHARS apply to the values of a single state, and
-# MAX_STATES_ITEMS to all states together. Each item of a list counts as a value.
+# MAX_STATES_ITEMS to all states together. Each item of a list counts as a value. MAX_STATES_VALUES counts the values within
+# those of all states and waiting steps.
 MAX_DOCUMENT_STATES = 10_000
 MAX_STATE_ITEMS = 100_000
 MAX_STATE_CHARS = 10_000_000
 MAX_STATES_ITEMS = 10_000_000
+MAX_STATES_VALUES = 1_000_000
 # A message, a checkpoint or the settings are each converted in one call.
 MAX_PART_VALUES = 20_000
 # A message, or the further keys of a saved state. An export adds its own fields around them.
@@ -199,17 +199,22 @@ def has_more_values(value: Any, limit: int) -> bool:
 def has_too_many_separators(raw: bytes, max_values: int) -> bool:
     """Return whether unparsed JSON has too many brackets and commas outside of texts for `max_values` values.
 
-    Each value needs fewer than two separators and four quotes, so smaller JSON is never refused.
+    Each value needs fewer than two separators, so smaller JSON is never refused.
     """
+    return has_more_separators(raw, 2 * max_values)
+
+
+def has_more_separators(raw: bytes, limit: int) -> bool:
+    """Return whether unparsed JSON has more brackets and commas outside of texts. Each may have four quotes."""
     # This count includes separators within texts.
-    if sum(map(raw.count, _SEPARATORS)) <= 2 * max_values:
+    if sum(map(raw.count, _SEPARATORS)) <= limit:
         return False
     # Escapes could hide the end of a text.
     bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
-    if bare.count(b'"') > 4 * max_values:
+    if bare.count(b'"') > 4 * limit:
         return True
     outside = b"".join(bare.split(b'"')[::2])
-    return sum(map(outside.count, _SEPARATORS)) > 2 * max_values
+    return sum(map(outside.count, _SEPARATORS)) > limit
 
 
 def count_values(value: Any, limit: int) -> int:

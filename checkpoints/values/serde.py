@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain
 from typing import Any, cast
 
 from langchain_core.messages import (
@@ -180,19 +179,8 @@ def hash_canonical_body(body: str, agent: str, status: str, parent_hash: str | N
 
     The hash covers `to_canonical({"agent": …, "body": …, "parent": …, "status": …})`, concatenated by hand.
     """
-    before, after = _surround_body(agent, status, parent_hash)
-    return hash_pieces([f"{before}{body}{after}"])
-
-
-def hash_body_pieces(body: Iterable[str], agent: str, status: str, parent_hash: str | None) -> str:
-    """Hash a body given in pieces, as `hash_canonical_body` does."""
-    before, after = _surround_body(agent, status, parent_hash)
-    return hash_pieces(chain([before], body, [after]))
-
-
-def _surround_body(agent: str, status: str, parent_hash: str | None) -> tuple[str, str]:
     parent = "null" if parent_hash is None else f'"{parent_hash}"'
-    return f'{{"agent":{_quote(agent)},"body":', f',"parent":{parent},"status":{_quote(status)}}}'
+    return hash_pieces([f'{{"agent":{_quote(agent)},"body":', body, f',"parent":{parent},"status":{_quote(status)}}}'])
 
 
 _quote = lru_cache(256)(to_canonical)

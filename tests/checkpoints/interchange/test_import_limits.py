@@ -20,7 +20,6 @@ from tests.checkpoints.conversations import new, talked
 COUNTS: dict[str, Callable[[str], int]] = {  # of an export, by the limit
     "MAX_DOCUMENT_BYTES": lambda text: len(text.encode()),
     "MAX_DOCUMENT_VALUES": lambda text: sum(map(text.count, "[{,")),
-    "MAX_DOCUMENT_OBJECTS": lambda text: sum(map(text.count, "[{")),
     "MAX_DOCUMENT_MESSAGES": lambda text: len(json.loads(text)["messages"]),
     "MAX_DOCUMENT_PARTS": lambda _: 2,
     "MAX_BRANCHES_AND_CHECKPOINTS": lambda text: sum(len(json.loads(text)[name]) for name in ("branches", "checkpoints")),

@@ -8,11 +8,11 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from checkpoints import DamagedMessageError, Database, NewMessage, Store
-from checkpoints.interchange import import_limits, reading, strict_json, transfer, waymark
+from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.storage import schema
-from checkpoints.values import limits, serde
+from checkpoints.values import serde
 from tests.hostile_texts import HOSTILE_TEXTS
 from tests.rounds import given_examples
 from tests.strategies import json_values
@@ -67,23 +67,3 @@ def test_a_damaged_message_is_not_passed_on(store: Store) -> None:
         connection.execute(schema.message.update().where(schema.message.c.depth == 0).values(body='{"data":{}}'))
     with pytest.raises(DamagedMessageError):
         transfer.export(store, thread_id)
-
-
-@pytest.mark.parametrize(
-    ("raw", "may_have"),
-    [
-        (b"[" * limits.MAX_DOCUMENT_OBJECTS, False),
-        (b"[{" * (limits.MAX_DOCUMENT_OBJECTS // 2) + b"{", True),
-        (b"," * limits.MAX_DOCUMENT_VALUES, False),
-        (b"[" + b"," * limits.MAX_DOCUMENT_VALUES, True),
-    ],
-    ids=["objects", "one object more", "values", "one value more"],
-)
-def test_values_are_counted_exactly_only_where_there_may_be_too_many(raw: bytes, may_have: bool) -> None:
-    assert strict_json.may_have_many_values(raw) is may_have
-
-
-def test_an_export_of_few_values_is_not_searched_for_texts(memory_store: Store) -> None:
-    thread_id = write_thread(memory_store, [serde.to_body(HumanMessage("x" * 1_000))])
-    with patch.object(import_limits.strict_json, "check_value_count", None):
-        transfer.export(memory_store, thread_id)

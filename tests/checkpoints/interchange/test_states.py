@@ -282,7 +282,7 @@ def test_the_states_of_a_file_have_limits_that_hold_at_their_edges(
 
 
 def test_all_values_together_have_a_budget(exported: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_checks, "MAX_DOCUMENT_VALUES", 5)
+    monkeypatch.setattr(state_checks, "MAX_STATES_VALUES", 5)
     with pytest.raises(InvalidDocumentError, match="more than 5 values"):
         reading.read_document(change(exported, lambda made: made["state_values"].append({"json": "[1,2,3,4,5]"})))
 
