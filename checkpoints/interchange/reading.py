@@ -1,9 +1,6 @@
 """Reading of a file: an export of Waymark, of its older form or of Open WebUI becomes documents, or is refused."""
 
-import gc
 from codecs import BOM_UTF8
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -119,27 +116,10 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
     raw = (text.encode(errors="surrogatepass") if isinstance(text, str) else text).removeprefix(BOM_UTF8)
     check_byte_count(len(raw))
     report(Progress(sentence("Reading the file")))
-    with _pausing_collector():
-        found = _read_forms(strict_json.parse_strictly(raw))
-        count = sum(len(each["messages"]) for each in found if isinstance(each.get("messages"), list))
-        messages = StepCounter(report, "Checking", count, "messages")
-        return [check_document(each, messages.add) for each in found]
-
-
-@contextmanager
-def _pausing_collector() -> Iterator[None]:
-    """Collect no garbage while a file is read, which makes none.
-
-    Each collection would go through all values so far, and no other thread runs meanwhile: six times 0.2 s in a file of the
-    most lists.
-    """
-    is_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_enabled:
-            gc.enable()
+    found = _read_forms(strict_json.parse_strictly(raw))
+    count = sum(len(each["messages"]) for each in found if isinstance(each.get("messages"), list))
+    messages = StepCounter(report, "Checking", count, "messages")
+    return [check_document(each, messages.add) for each in found]
 
 
 def _read_forms(made: Any) -> list[Json]:

@@ -1,6 +1,5 @@
 """Reading of a file: what is refused, in which words, and at what cost."""
 
-import gc
 import json
 import re
 import tracemalloc
@@ -63,24 +62,6 @@ def test_a_file_of_more_values_than_the_limit_is_refused_before_it_is_parsed(
     for beyond in (at_limit[:-1] + b",0]", b"[" + b"0," * 3_000_000 + b"0]", b"[" + b"[]," * MAX_DOCUMENT_VALUES + b"0]"):
         with pytest.raises(InvalidDocumentError, match="more than 500,000 values"):
             strict_json.parse_strictly(beyond)
-
-
-@pytest.mark.parametrize("is_broken", [False, True])
-def test_no_garbage_is_collected_while_a_file_is_read(is_broken: bool) -> None:
-    """A collection goes through all values so far, and keeps Python's lock."""
-    text = shapes.following([HumanMessage("", additional_kwargs={"a": [[]] * 9_000})] * 3)
-    before = _count_collections()
-    with pytest.raises(InvalidDocumentError, match="not JSON") if is_broken else nullcontext():
-        read_document(f"{text}]" if is_broken else text)
-    # One of the youngest values follows.
-    assert _count_collections() <= before + 1
-    assert gc.isenabled()
-    json.loads(text)
-    assert _count_collections() > before + 1
-
-
-def _count_collections() -> int:
-    return sum(each["collections"] for each in gc.get_stats())
 
 
 LONG_TEXTS: dict[str, Callable[[str], dict[str, Any]]] = {
