@@ -168,7 +168,7 @@ def _import_in_process(pipe: Connection, text: str, folder: Path) -> None:
         transfer.import_thread(Store(warmed), reading.read_document(shapes.saying(["x"] * 2)))
     database = Database.open_file(folder / f"{secrets.token_hex(4)}.db")
     # The highest memory so far is forgotten (Linux alone has this).
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before = _read_memory("VmRSS")
     transfer.import_thread(Store(database), reading.read_document(text))
     peak = _read_memory("VmHWM")
@@ -178,7 +178,7 @@ def _import_in_process(pipe: Connection, text: str, folder: Path) -> None:
 
 def _read_memory(name: str) -> float:
     """Return a figure of this process's memory, in MiB."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
 
 
