@@ -79,11 +79,14 @@ class AnswerUse:
             self._taken_ids.add(task_id)
 
     def find_problem(self, question_ids: Collection[str], written: Sequence[PendingWrite]) -> StateError | None:
-        """Return why no task has taken one of the answers. To a question that is still in `written`, one may later."""
+        """Return why no task has taken one of the answers. To a question that is still in `written`, one may later.
+
+        LangGraph gives a task one new answer. After an undo, what a task asked first may be unknown: it is not accused.
+        """
         asked = {question.id for question in collect_questions(written)}
         known = [each for each in question_ids if each in self._tasks and each not in asked]
         unused = [self._tasks[each] for each in known if self._tasks[each].isdisjoint(self._taken_ids)]
-        if not unused:
+        if not unused or len(self._taken_ids) >= len(known):
             return None
         open_ids = _list_open_tasks(written)
         return AnswerUnusedError() if all(task_ids.isdisjoint(open_ids) for task_ids in unused) else AskedAgainError()

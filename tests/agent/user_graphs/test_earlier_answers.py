@@ -117,6 +117,35 @@ def test_after_an_undo_another_answer_takes_the_place_of_that_one_alone(body: st
     play(tmp_path, story, one_node(body))
 
 
+WITH_ITS_OWN_STATES = IN_A_SUBGRAPH.replace("quick, quicker, deep", "quick, deep").replace(
+    ".compile()", ".compile(checkpointer=True)"
+)
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, WITH_ITS_OWN_STATES, NODES_OF_A_SUBGRAPH])
+def test_another_answer_in_the_place_of_the_only_one_is_used(
+    body: str, is_slow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_slow:
+        delay_states(monkeypatch)
+
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        saved = str(chat.store.save(chat.thread_id, name="asked").result)
+        for go_back in (chat.store.undo, lambda thread_id: chat.store.restore(thread_id, saved)):
+            await answer(chat, "a")
+            go_back(chat.thread_id)
+            run = await answer(chat, "A")
+            assert (run.state, run.error, list_asked(chat)) == (RunState.WAITING, None, ["second?"])
+            chat.store.restore(chat.thread_id, saved)
+        for each in ("x", "y", "z"):
+            await answer(chat, each)
+        assert chat.said()[-1] == ("ai", "done", "x y z")
+
+    play(tmp_path, story, one_node(body))
+
+
 def test_a_restore_to_the_first_question_takes_back_all_answers(tmp_path: Path) -> None:
     async def story(chat: Running) -> None:
         await chat.say("go")
