@@ -66,16 +66,20 @@ class AnswerUse:
     """Which questions the tasks of a run have asked, and which of their answers they have taken."""
 
     _tasks: dict[str, set[str]] = field(default_factory=dict)  # of the graph and its subgraphs, by question
+    _counts: dict[str, int] = field(default_factory=dict)  # of the answers that a task had before
     _taken_ids: set[str] = field(default_factory=set)  # of tasks
 
     def note_questions(self, written: Sequence[PendingWrite]) -> None:
         for task_id, channel, value in written:
+            if channel == _RESUME:
+                self._counts.setdefault(task_id, _count_answers(value))
             for each in _list_interrupts(value) if channel == _CHANNEL else ():
                 self._tasks.setdefault(each.id, set()).add(task_id)
 
     def note_writes(self, task_id: str, writes: Sequence[tuple[str, Any]]) -> None:
-        """Note that a task has gone on with answers: it writes them down."""
-        if any(channel == _RESUME for channel, _ in writes):
+        """Note that a task has gone on with a new answer: it writes down all that it asked for, the earlier ones first."""
+        counts = [_count_answers(value) for channel, value in writes if channel == _RESUME]
+        if max(counts, default=0) > self._counts.get(task_id, 0):
             self._taken_ids.add(task_id)
 
     def find_problem(self, question_ids: Collection[str], written: Sequence[PendingWrite]) -> StateError | None:
@@ -128,6 +132,10 @@ def _list_open_tasks(written: Sequence[PendingWrite]) -> set[str]:
     """Return the tasks that wait: they have asked, and have no result."""
     done = {task_id for task_id, channel, _ in written if channel not in _UNFINISHED}
     return {task_id for task_id, channel, _ in written if channel == _CHANNEL} - done
+
+
+def _count_answers(value: Any) -> int:
+    return len(value) if isinstance(value, list) else 1
 
 
 def to_plain(value: Any) -> Any:

@@ -168,6 +168,32 @@ def test_a_node_that_became_a_subgraph_or_was_one_tells_that_it_asks_again(
     asyncio.run(story())
 
 
+ASKS_ONE = one_node(IN_TWO.replace("{interrupt('really?')} ", "new: "))
+ASKS_ONE_BELOW = NESTED.replace("{interrupt('really?')} ", "new: ")
+
+
+@pytest.mark.parametrize(("before", "after"), [(PLAIN, ASKS_ONE), (NESTED, ASKS_ONE_BELOW)])
+def test_an_answer_to_the_second_question_is_told_where_the_node_asks_one_alone(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    async def story() -> None:
+        path = tmp_path / "waymark.db"
+        async with hosting(tmp_path, before, database=Database.open_file(path)) as chat:
+            await chat.say("go")
+            await answer(chat, "yes")
+            thread_id = chat.thread_id
+        async with hosting(make_folder(tmp_path), after, database=Database.open_file(path), thread_id=thread_id) as chat:
+            (question,) = chat.runner.list_questions(thread_id)
+            run = await reply(chat, "on")
+            assert run.state is RunState.FAILED
+            assert "nothing in it asks for this answer any more" in str(run.error)
+            assert [text for _, _, text in chat.said()[1:]] == ["new: yes"]
+            chat.store.undo(thread_id)
+            assert chat.runner.list_questions(thread_id) == [question]
+
+    asyncio.run(story())
+
+
 async def reply(chat: Running, text: str) -> Run:
     """Answer the question that waits, and return the run once it rests."""
     (question,) = chat.runner.list_questions(chat.thread_id)
