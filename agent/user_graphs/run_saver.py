@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
     PendingWrite,
     get_checkpoint_id,
 )
+from langgraph.checkpoint.serde.types import INTERRUPT
 
 from agent.run.blocking import BlockingPool
 from agent.user_graphs.added_messages import AddedMessages
@@ -30,6 +31,8 @@ from checkpoints.values.graph_state import LOST_KINDS_KEY
 from checkpoints.values.standing_answers import REST_CHANNEL, ChosenWrites, StandingAnswers, drop_notes
 
 T = TypeVar("T")
+# In LangGraph's path of a task, the path of its caller comes second; that of a `Send` has its number there.
+_CALLED = "~__pregel_push, ~"
 SCHEDULING_TURNS = 8  # of the loop: more than LangGraph takes to begin a write that it has scheduled
 
 
@@ -111,6 +114,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        writes = _drop_questions(writes, task_path)
         self._note_writes(config, writes, task_id)
         self._submit(self._states.put_writes(config, writes, task_id, task_path)).result()
 
@@ -135,6 +139,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        writes = _drop_questions(writes, task_path)
         self._note_writes(config, writes, task_id)
         await asyncio.wrap_future(self._submit(self._states.put_writes(config, writes, task_id, task_path)))
 
@@ -213,6 +218,16 @@ class RunSaver(BaseCheckpointSaver[Any]):
         self._open.add(write)
         write.add_done_callback(self._open.discard)
         return write
+
+
+def _drop_questions(writes: Sequence[tuple[str, Any]], task_path: str) -> Sequence[tuple[str, Any]]:
+    """Return the writes of a task; those of one that a node has called (`@task`) without its questions.
+
+    A node asks what its calls ask, one after the other, and LangGraph returns the questions of nodes alone.
+    """
+    if not task_path.startswith(_CALLED):
+        return writes
+    return [(channel, () if channel == INTERRUPT else value) for channel, value in writes]
 
 
 def _remove_run(metadata: CheckpointMetadata) -> CheckpointMetadata:

@@ -194,6 +194,40 @@ def test_an_answer_to_the_second_question_is_told_where_the_node_asks_one_alone(
     asyncio.run(story())
 
 
+CALLS = """
+from langgraph.func import entrypoint, task
+from langgraph.types import interrupt
+
+
+@task
+async def ask(text):
+    return interrupt(text)
+
+
+@entrypoint()
+async def graph(given):
+    return f"{await ask('one?')} {await ask('two?')}"
+"""
+
+
+def test_a_question_of_a_task_that_was_renamed_is_not_shown_beside_those_that_are_asked(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "waymark.db"
+        async with hosting(tmp_path, CALLS, database=Database.open_file(path)) as chat:
+            await chat.say('"go"')
+            await answer(chat, "a")
+            thread_id = chat.thread_id
+        changed = CALLS.replace("ask(", "inquire(")
+        async with hosting(make_folder(tmp_path), changed, database=Database.open_file(path), thread_id=thread_id) as chat:
+            assert str((await reply(chat, "lost")).error).startswith("The graph was changed, and asks again")
+            for asked, given in (("one?", "A"), ("two?", "B")):
+                assert [each.value for each in chat.runner.list_questions(thread_id)] == [asked]
+                assert (await reply(chat, given)).error is None
+            assert "A B" in chat.said()[-1][2]
+
+    asyncio.run(story())
+
+
 async def reply(chat: Running, text: str) -> Run:
     """Answer the question that waits, and return the run once it rests."""
     (question,) = chat.runner.list_questions(chat.thread_id)

@@ -290,3 +290,54 @@ def test_a_conversation_waits_while_its_questions_are_open_after_a_run_was_cut_o
         assert chat.runs.list_waiting_threads() == {chat.thread_id}
 
     play(tmp_path, story, SIDE_BY_SIDE)
+
+
+CALLS_BESIDE = """
+from langgraph.func import entrypoint, task
+from langgraph.types import interrupt
+
+
+@task
+async def ask(text):
+    return interrupt(text)
+
+
+async def ask_both():
+    asked = ask("one?"), ask("two?")
+    return " ".join([await each for each in asked])
+"""
+IN_AN_ENTRYPOINT = (
+    CALLS_BESIDE
+    + """
+
+@entrypoint()
+async def graph(given):
+    return await ask_both()
+"""
+)
+IN_A_NODE = one_node(
+    CALLS_BESIDE
+    + """
+
+async def node(state):
+    return {"messages": [AIMessage(await ask_both())]}
+"""
+)
+
+
+@pytest.mark.parametrize("text", [IN_AN_ENTRYPOINT, IN_A_NODE])
+def test_questions_of_tasks_side_by_side_are_shown_as_langgraph_returns_them(text: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say('"go"')
+        for asked in ("one?", "two?"):
+            assert [each.value for each in chat.runner.list_questions(chat.thread_id)] == [asked]
+            await answer(chat, asked[:-1])
+        assert "one two" in chat.said()[-1][2]
+        for asked in ("two?", "one?"):
+            chat.store.undo(chat.thread_id)
+            assert [each.value for each in chat.runner.list_questions(chat.thread_id)] == [asked]
+        for each in ("first", "second"):
+            assert (await answer(chat, each)).error is None
+        assert "first second" in chat.said()[-1][2]
+
+    play(tmp_path, story, text)
