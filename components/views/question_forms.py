@@ -90,6 +90,8 @@ def _describe_question(question: GraphQuestion) -> QuestionView:
         return {**view, "style": "form", "fields": fields}
     if fields := _read_fields(_read_own_schema(question.value)):
         return {**view, "style": "form", "text": _describe_schema(question.value), "fields": fields}
+    if question.response_schema is not None and not _takes_text(question.response_schema):
+        return {**view, "text": _add_schema(text, question.response_schema)}
     return {**view, "style": "text"} if isinstance(question.value, str) else view
 
 
@@ -178,6 +180,27 @@ def _read_fields(schema: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     views = [asdict(each) for each in fields]
     return views if len(json.dumps(views, ensure_ascii=False)) <= MAX_PARTS_CHARS else []
+
+
+def _takes_text(schema: dict[str, Any]) -> bool:
+    """Return whether an answer may be a plain string. A schema without a type says nothing about it."""
+    definitions, kinds, known = schema.get("$defs"), [schema], 0
+    # A definition may name itself, so none is read twice.
+    while known < len(kinds):
+        kind, known = kinds[known], known + 1
+        name = str(kind.get("$ref")).removeprefix("#/$defs/")
+        named = definitions.get(name) if isinstance(definitions, dict) else None
+        lists = [kind[key] for key in ("anyOf", "oneOf", "enum") if isinstance(kind.get(key), list)]
+        either = [each for listed in lists for each in listed]
+        kinds += [each for each in (named, *either) if isinstance(each, dict) and each not in kinds]
+        types = kind.get("type") or (() if "$ref" in kind or either else "string")
+        if "string" in (types if isinstance(types, list) else [types]):
+            return True
+    return False
+
+
+def _add_schema(text: str, schema: dict[str, Any]) -> str:
+    return _shorten("\n\n".join((text, _("The answer's JSON schema:"), serde.format_indented(schema))))
 
 
 def _describe_value(value: Any) -> str:

@@ -125,6 +125,46 @@ def test_anything_else_is_answered_as_text_or_json(
     assert text in (None, view["text"])
 
 
+NODE = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "object", "properties": {"tags": {"type": "array"}}},
+        {"type": "object", "properties": {}},
+        {"type": "boolean"},
+        {"type": ["integer", "null"]},
+        {"enum": [1, "one"]},
+        {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        {"$ref": "#/$defs/Node", "$defs": {"Node": NODE}},
+    ],
+    ids=str,
+)
+def test_an_answer_that_is_neither_flat_nor_text_is_json_beside_its_schema(schema: dict[str, Any]) -> None:
+    view = describe("Which tags?", schema)
+    assert view["style"] == "json"
+    question, _, shown = view["text"].split("\n\n", 2)
+    assert (question, json.loads(shown)) == ("Which tags?", schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"type": "string", "maxLength": 3},
+        {"type": ["string", "null"]},
+        {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        {"$ref": "#/$defs/City", "$defs": {"City": {"enum": ["Rome"], "type": "string"}}},
+        {"type": None, "anyOf": 7},
+    ],
+    ids=str,
+)
+def test_an_answer_that_may_be_a_string_is_text(schema: dict[str, Any]) -> None:
+    assert (describe("City?", schema)["style"], describe("City?", schema)["text"]) == ("text", "City?")
+
+
 def test_a_graph_that_stops_without_a_question_is_let_go_on() -> None:
     assert [view["style"] for view in describe_questions([], is_waiting=True)] == ["continue"]
     assert describe_questions([], is_waiting=False) == []
