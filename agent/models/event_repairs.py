@@ -10,6 +10,9 @@ from checkpoints.values.limits import to_tokens
 
 _ITEM_EVENTS = ("response.output_item.added", "response.output_item.done")
 _ANSWER_EVENTS = ("response.created", "response.completed", "response.incomplete")
+_PIECE_ENDS = (".delta", ".added", ".done")
+# Kinds of items by a part of their events' names. The other events are of messages.
+_ITEM_KINDS = (("reasoning", ".reasoning_"), ("function_call", ".function_call_"))
 # OpenAI's names.
 _TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")
 
@@ -23,10 +26,12 @@ class EventRepairer:
         self._call_id: str | None = None
         # Keys are the indexes of calls.
         self._names: dict[int, str] = {}
+        self._items = _ResponseItems()
 
     def repair(self, event: dict[str, Any]) -> None:
         drop_unreadable_usage(event)
         _repair_response_event(event)
+        self._items.add_index(event)
         # Open models send this event, but the library reads only summaries.
         if event.get("type") == "response.reasoning_text.delta":
             event.update(type="response.reasoning_summary_text.delta", summary_index=event.get("content_index") or 0)
@@ -96,14 +101,42 @@ class EventRepairer:
         call["index"] = self._call_index
 
 
+class _ResponseItems:
+    """The indexes of a response's items, for servers that leave them out. The library joins items of one index."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        # Keys are the ids of items, and kinds, which stand for their newest item.
+        self._indexes: dict[str, int] = {}
+
+    def add_index(self, event: dict[str, Any]) -> None:
+        kind = str(event.get("type"))
+        if not kind.startswith("response.") or not kind.endswith(_PIECE_ENDS):
+            return
+        found = event.get("item")
+        item = found if isinstance(found, dict) else {}
+        item_id = event.get("item_id") or item.get("id")
+        item_kind = str(item.get("type") or next((name for name, part in _ITEM_KINDS if part in kind), "message"))
+        index = event.get("output_index")
+        if type(index) is not int:
+            is_new = kind == "response.output_item.added" and not item_id
+            known = self._count if is_new else self._indexes.get(item_kind, self._count)
+            index = self._indexes.get(str(item_id), self._count) if item_id else known
+            event["output_index"] = index
+        self._count = max(self._count, index + 1)
+        self._indexes |= {item_kind: index, **({str(item_id): index} if item_id else {})}
+
+
 def _repair_response_event(event: dict[str, Any]) -> None:
     """Fill the fields of a Responses event that the library reads without a check."""
     kind = str(event.get("type"))
-    if kind.endswith(".delta") and kind.startswith("response."):
-        event["delta"] = event["delta"] if isinstance(event.get("delta"), str) else ""
-        for name, value in (("item_id", ""), ("output_index", 0), ("content_index", 0), ("summary_index", 0)):
+    if kind.startswith("response.") and kind.endswith(_PIECE_ENDS):
+        if kind.endswith(".delta"):
+            event["delta"] = event["delta"] if isinstance(event.get("delta"), str) else ""
+        # The library would join all items whose id is an empty text.
+        for name, value in (("item_id", None), ("content_index", 0), ("summary_index", 0)):
             event.setdefault(name, value)
-    elif kind in _ITEM_EVENTS:
+    if kind in _ITEM_EVENTS:
         event["item"] = item = event["item"] if isinstance(event.get("item"), dict) else {"type": "unknown"}
         if item.get("type") == "reasoning" and not isinstance(item.get("summary"), list):
             item["summary"] = []

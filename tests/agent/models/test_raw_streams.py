@@ -180,6 +180,27 @@ def test_an_odd_event_of_responses_costs_no_answer(odd: Any, end: bytes) -> None
     assert said[-1] == ("ai", "done", "Hello")
 
 
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_the_items_of_responses_without_indexes_are_told_apart(has_ids: bool) -> None:
+    reasoning = {"type": "reasoning", "id": "rs", "summary": []}
+    items = [
+        {"item": {**item, "id": item["id"] if has_ids else None}} for item in (reasoning, {**TEXT, "content": []}, CALL)
+    ]
+    ids = [{"item_id": each} if has_ids else {} for each in ("rs", "m", "f")]
+    added = [{"type": "response.output_item.added", **item} for item in items]
+    added[2]["item"] = {**added[2]["item"], "arguments": ""}
+    pieces = [
+        *(added[0], {"type": "response.reasoning_summary_part.added", "part": {"text": ""}, **ids[0]}),
+        *({"type": "response.reasoning_summary_text.delta", "delta": each, **ids[0]} for each in ("H", "m.")),
+        *({"type": "response.output_item.done", **items[0]}, added[1], {**DELTA, **ids[1]}),
+        *({"type": "response.output_text.done", "text": "Hello", **ids[1]}, added[2]),
+        *({"type": "response.function_call_arguments.delta", "delta": each, **ids[2]} for each in (SUM[:4], SUM[4:])),
+    ]
+    ending = complete(reasoning, TEXT, CALL)
+    run, said, _ = play([HEAD, *map(event, pieces), ending], [HEAD, complete(TEXT)], spec=RESPONSES)
+    assert (run.state, [text for _, _, text in said]) == (RunState.DONE, ["hello", "Hello", "2", "Hello"])
+
+
 def test_an_answer_that_comes_only_with_its_end_is_the_answer() -> None:
     done = {"type": "response.output_item.done", "output_index": 0, "item": CALL}
     _, said, _ = play([HEAD, event(done), complete(CALL)], [HEAD, complete(TEXT)], spec=RESPONSES)
