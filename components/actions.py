@@ -63,8 +63,8 @@ class _Fields(TypedDict, total=False):
     # Several models answer at once.
     models: Annotated[list[str], Field(max_length=MAX_MODELS)] | None
     choice: dict[str, Any] | None
-    # A user graph takes these inputs beside the message.
-    inputs: dict[str, Any] | None
+    # A user graph takes these inputs beside the message. They are JSON as text: the browser's numbers are not exact.
+    inputs: str | None
     seen: dict[str, Any] | None
     files: list[NamedUpload] | None
     threads: list[str] | None

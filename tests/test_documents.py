@@ -307,6 +307,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Questions of a user graph": f"{question_forms.MAX_SHOWN_QUESTIONS} shown, "
         f"{question_forms.MAX_SHOWN_CHARS:,} characters of each text, {question_forms.MAX_PARTS_CHARS:,} of all calls or "
         "fields of one; larger ones are shown and answered as JSON",
+        "An integer in a form of a user graph": "64 bits, all digits exact; LangGraph stores no larger ones",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
         "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
         "One comparison": f"{comparison.MAX_SIDE_MESSAGES} messages of each side, figures of "

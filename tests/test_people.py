@@ -270,7 +270,7 @@ def test_a_graph_of_ones_own_writes_for_the_person_who_asks(serve: Any, tmp_path
         async with serve(graph=f"{tmp_path / 'echo.py'}:graph") as office:
             thread_id = str(uuid.uuid4())
             async with office.browser("ann") as browser:
-                action = {"type": "send", "request_id": thread_id, "text": "Hello", "inputs": {}}
+                action = {"type": "send", "request_id": thread_id, "text": "Hello", "inputs": "{}"}
                 await browser.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
                 await office.rest()
             with act_for("ann"):

@@ -68,7 +68,7 @@ FIELDS: JSON = {  # of actions and of bodies
     **dict.fromkeys(("message", "message_id", "first"), "<message>"),
     **{"thread": "<thread>", "branch": "<branch>", "checkpoint": "<checkpoint>", "call": "<run>", "run": "<run>"},
     **{"kind": "approve", "side": "up_to", "pinned": True, "always": True, "good": True, "archived": True},
-    **{"count": 50, "number": 1, "choice": {"instructions": "walked"}, "seen": {}, "inputs": {}, "model": "demo"},
+    **{"count": 50, "number": 1, "choice": {"instructions": "walked"}, "seen": {}, "inputs": "{}", "model": "demo"},
     **{"threads": ["<thread>"], "add": ["walked"], "remove": ["heron"], "messages": ["<message>"]},
     **{"provider": "openai", "values": {}},
     **{"keep": "on", "length": "with", "destination": "thread", "others": [{"thread": "<thread>", "version": 1}]},

@@ -13,6 +13,8 @@ MAX_DESCRIPTION_CHARS = 500
 MAX_DEFAULT_CHARS = 2_000
 # A browser's numbers are not exact beyond this one.
 MAX_NUMBER = 2**53
+# LangGraph stores no other integers.
+STORABLE_INTEGERS = range(-(2**63), 2**64)
 FieldKind = Literal["text", "number", "integer", "boolean", "choice", "texts", "json"]
 Scalar = str | int | float | bool
 _KINDS: Mapping[str, FieldKind] = {"string": "text", "number": "number", "integer": "integer", "boolean": "boolean"}
@@ -139,8 +141,11 @@ def _read_default(value: Any, kind: FieldKind, options: Sequence[Scalar], limits
         most = min(MAX_DEFAULT_CHARS, limits.get("maxLength", MAX_DEFAULT_CHARS))
         is_held = isinstance(value, str) and limits.get("minLength", 0) <= len(value) <= most
     else:
-        is_held = _is_number(value) and limits.get("min", -math.inf) <= value <= limits.get("max", math.inf)
-        is_held = is_held and (kind == "number" or value == int(value))
+        is_large = kind == "integer" and type(value) is int and abs(value) > MAX_NUMBER and value in STORABLE_INTEGERS
+        is_held = is_large or (_is_number(value) and (kind == "number" or value == int(value)))
+        is_held = is_held and limits.get("min", -math.inf) <= value <= limits.get("max", math.inf)
+        # The page takes its digits, since its numbers are not exact.
+        return str(value) if is_held and is_large else value if is_held else None
     return value if is_held else None
 
 

@@ -1,18 +1,20 @@
 """The actions of the composer and of the transcript: send, stop, edit, choose, decide, undo."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.preparation.requests import RerunActiveError, replace_text
 from agent.tracing.events import Feedback
 from checkpoints import Caller, CandidateKey, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError
-from checkpoints.values import files
+from checkpoints.values import files, serde
 from checkpoints.values.files import File
 from checkpoints.values.sentence import sentence
 from components import page_state
 from components.actions import Action, Answer, Handlers
 from components.panels import approval, compact_command
 from components.services import Services
+from components.shapes import MalformedRequestError
 from components.transfers.uploads import UploadGoneError
 from components.views import message_window
 from words import N_, _
@@ -94,10 +96,23 @@ async def _send_prompt(services: Services, action: Action) -> Run:
     if thread_id is not None and not is_shown and not await services.read_snapshot(services.store.thread_exists, thread_id):
         thread_id = None
     chosen: dict[str, Any] = {"chosen_settings": fields.get("choice"), "models": fields.get("models", ())}
-    chosen["inputs"] = fields.get("inputs")
+    chosen["inputs"] = _parse_inputs(fields.get("inputs"))
     attached = await _load_files(services, action)
     caller = caller if thread_id else Caller(request_id=caller.request_id)
     return await services.runner.send(thread_id, fields["text"], caller=caller, attachments=attached, **chosen)
+
+
+def _parse_inputs(text: str | None) -> dict[str, Any] | None:
+    """Parse the inputs of a user graph beside a message. Raises `MalformedRequestError`."""
+    if text is None:
+        return None
+    try:
+        inputs = serde.require_exact(serde.sanitize_json(json.loads(text)))
+    except (ValueError, TypeError, RecursionError):
+        raise MalformedRequestError("inputs") from None
+    if not isinstance(inputs, dict):
+        raise MalformedRequestError("inputs")
+    return inputs
 
 
 async def _load_files(services: Services, action: Action) -> list[File]:

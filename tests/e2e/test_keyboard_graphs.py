@@ -54,7 +54,7 @@ def test_the_inputs_of_a_graph_are_filled_corrected_and_run(start: Start, visit:
     keys.replace(seat, '{"row": 1}')
     keys.press(run)
     page.wait_for_answer()
-    assert page.messages()[0].text == '{"city":"Rome","days":2,"stops":["a","b"],"mood":"calm","seat":{"row":1}}'
+    assert page.messages()[0].text == '{"city":"Rome","days":2,"stops":["a","b"],"mood":"calm","seat":{"row": 1}}'
     assert '"Rome 2"' in page.answer()
     expect(run).to_be_focused()
     keys.replace(city, "Oslo")

@@ -242,3 +242,111 @@ def test_an_input_beside_a_message_outside_its_limits_is_not_sent(start: Start, 
     page.tab.get_by_label("Number of nights").fill("7")
     page.say("go")
     assert page.answer() == "7"
+
+
+LARGE = 123456789012345678
+# The message "ask" begins a question, "json" one that is answered as JSON; another answers with the inputs.
+EXACT = one_node(
+    """
+import json
+from typing import Annotated
+from langchain_core.messages import AnyMessage
+from langgraph.graph import add_messages
+from pydantic import BaseModel, Field
+
+
+class Account(BaseModel):
+    user: int
+    owner: int = 123456789012345671
+    code: Annotated[str, Field(min_length=2, max_length=2)] = "ab"
+
+
+class State(BaseModel):
+    messages: Annotated[list[AnyMessage], add_messages] = []
+    user: int | None = None
+    nights: int | None = Field(None, ge=1, le=14)
+    code: str | None = Field(None, min_length=2, max_length=2)
+    ids: dict = {}
+
+
+def node(state):
+    text = state.messages[-1].text
+    values = state.model_dump(exclude={"messages"}, exclude_defaults=True)
+    if text == "ask":
+        values = interrupt("Whose?", response_schema=Account).model_dump()
+    elif text == "json":
+        values = interrupt("Which?", response_schema=list[int])
+    elif text == "call":
+        values = interrupt({"action_requests": [{"name": "act", "args": {"user": 1}}]})
+    return {"messages": [AIMessage(json.dumps(values, ensure_ascii=False))]}
+"""
+)
+
+
+def test_large_integers_are_sent_exactly(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, EXACT)))
+    page.tab.locator(".graph-inputs summary").click()
+    page.tab.get_by_label("User").fill(str(LARGE))
+    page.tab.get_by_label("Ids").fill(f'{{"a": [{LARGE}]}}')
+    page.say("go")
+    assert json.loads(page.answer()) == {"user": LARGE, "ids": {"a": [LARGE]}}
+    page.send("ask")
+    asked = question(page)
+    expect(asked.get_by_label("Owner")).to_have_value("123456789012345671")
+    user = asked.get_by_label("User")
+    user.fill(str(2**64))
+    asked.get_by_role("button", name="Answer").click()
+    expect(asked.get_by_role("alert")).to_contain_text("This number is too large.")
+    user.fill(str(LARGE))
+    asked.get_by_role("button", name="Answer").click()
+    expect(asked).to_have_count(0)
+    page.wait_for_answer()
+    assert json.loads(page.answer()) == {"user": LARGE, "owner": 123456789012345671, "code": "ab"}
+
+
+def test_answers_as_json_keep_large_integers(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, EXACT)))
+    page.send("json")
+    expect(question(page)).to_contain_text("JSON schema")
+    question(page).get_by_role("textbox").fill(f"[{LARGE}]")
+    question(page).get_by_role("button", name="Answer").click()
+    expect(question(page)).to_have_count(0)
+    page.wait_for_answer()
+    assert json.loads(page.answer()) == [LARGE]
+    page.send("call")
+    question(page).get_by_role("button", name="Change arguments").click()
+    question(page).get_by_role("textbox").fill(f'{{"user": {LARGE}}}')
+    question(page).get_by_role("button", name="Run with these").click()
+    expect(question(page)).to_have_count(0)
+    page.wait_for_answer()
+    edited = {"name": "act", "args": {"user": LARGE}}
+    assert json.loads(page.answer()) == {"decisions": [{"type": "edit", "edited_action": edited}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "problem"),
+    [
+        ("Nights", "2.5", "valid value"),
+        ("User", "1e", "enter a number"),
+        ("User", str(2**64), "too large"),
+        ("Code", "😀", "At least 2 characters"),
+        ("Code", "abc", "At most 2 characters"),
+        ("Ids", "{", "not JSON"),
+    ],
+)
+def test_an_input_beside_a_message_that_does_not_fit_says_so_before_it_is_sent(
+    start: Start, visit: Visit, tmp_path: Path, name: str, typed: str, problem: str
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, EXACT)))
+    page.tab.locator(".graph-inputs summary").click()
+    field = page.tab.get_by_label(name)
+    field.press_sequentially(typed)
+    page.composer.fill("go")
+    page.composer.press("Enter")
+    expect(page.tab.locator(".graph-input-problem")).to_contain_text(problem)
+    expect(field).to_be_focused()
+    expect(page.composer).to_have_value("go")
+    field.fill({"Code": "😀😀", "Ids": '{"a": 1}'}.get(name, "2"))
+    page.composer.press("Enter")
+    page.wait_for_answer()
+    assert name.lower() in json.loads(page.answer())

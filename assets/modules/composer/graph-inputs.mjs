@@ -1,4 +1,5 @@
 /** The inputs of a user graph beside the message: typed into a form, and sent with the next message of its conversation. */
+import { findProblem, isGiven, isNumberOutside, writeObject, writeValue } from "../lib/field-values.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
@@ -30,7 +31,6 @@ function getTexts(thread) {
 }
 
 const getFields = (thread) => fieldsByThread.get(thread) ?? [];
-const isGiven = (text) => text !== undefined && text !== "";
 
 /** Keep what was typed for a conversation, across a reload as its draft is. */
 function keepTexts(thread, texts) {
@@ -39,49 +39,46 @@ function keepTexts(thread, texts) {
   for (const listener of listeners) listener();
 }
 
-/** Read what was typed. An empty field is no input. @returns {object} @throws {SyntaxError} in a field of JSON */
-function readInputs(fields, texts) {
+/** Write what was typed as JSON. An empty field is no input. @returns {Record<string, string>} by name */
+function writeInputs(fields, texts) {
   const given = fields.filter(({ name }) => isGiven(texts[name]));
-  return Object.fromEntries(given.map(({ name, kind }) => [name, READERS[kind](texts[name])]));
+  return Object.fromEntries(given.map((field) => [field.name, writeValue(field, texts[field.name])]));
 }
 
-const READERS = {
-  ...{ text: String, choice: (value) => value, number: Number, integer: Number },
-  texts: (text) => text.split("\n").filter((line) => line.trim() !== ""),
-  json: (text) => JSON.parse(text),
-};
-
-/** @returns {string|null} why the inputs cannot be sent */
+/** @returns {string|null} why the inputs cannot be sent; the fields say it as well */
 export function findInputProblem(thread) {
+  const isShownWrong = showProblems();
   const texts = getTexts(thread);
-  const unreadable = getFields(thread).find((field) => isUnreadable(field, texts));
-  if (unreadable) return _("The input {input} is not JSON.", { input: unreadable.label });
-  const outside = getFields(thread).find(({ name, limits }) => isGiven(texts[name]) && isOutside(texts[name], limits));
-  return outside ? _("The input {input} is outside its limits.", { input: outside.label }) : null;
+  const wrong = getFields(thread).find((field) => isWrong(field, texts[field.name]));
+  if (wrong?.kind === "json") return _("The input {input} is not JSON.", { input: wrong.label });
+  if (wrong) return _("The input {input} is outside its limits.", { input: wrong.label });
+  return isShownWrong ? _("An input of the graph cannot be read.") : null;
 }
 
-/** The browser checks a form that is sent by itself, and not the inputs beside a message. */
-const isOutside = (text, { min, max, minLength, maxLength }) =>
-  Number(text) < min || Number(text) > max || text.length < minLength || text.length > maxLength;
+const isWrong = (field, text) => isGiven(text) && (findProblem(field, text) !== null || isNumberOutside(field, text));
 
-function isUnreadable(field, texts) {
-  try {
-    readInputs([field], texts);
-    return false;
-  } catch {
-    return true;
-  }
+/**
+ * Let the fields beside a message say what is wrong, as the browser does in a form that is sent by itself. A text that is no
+ * number is only known to its input.
+ */
+function showProblems() {
+  const form = document.querySelector("details.graph-inputs");
+  const wrong = [...(form?.querySelectorAll("input, textarea") ?? [])].filter((input) => !input.checkValidity());
+  if (wrong.length === 0) return false;
+  form.open = true;
+  wrong[0].focus();
+  return true;
 }
 
-/** @returns {{inputs?: object}} fields to send with a message; the form is empty afterwards */
+/** @returns {{inputs?: string}} fields to send with a message, as JSON; the form is empty afterwards */
 export function takeInputs(thread) {
   sent.delete(thread);
   if (findInputProblem(thread) !== null) return {};
-  const inputs = readInputs(getFields(thread), getTexts(thread));
+  const inputs = writeInputs(getFields(thread), getTexts(thread));
   if (Object.keys(inputs).length === 0) return {};
   sent.set(thread, getTexts(thread));
   keepTexts(thread, NOTHING);
-  return { inputs };
+  return { inputs: writeObject(inputs) };
 }
 
 /** @returns {InputTexts|undefined} what went with the last message */
@@ -123,11 +120,11 @@ export function GraphInputs({ data, onRun }) {
   useLayoutEffect(() => void fieldsByThread.set(thread, form?.has_messages ? form.fields : []));
   if (!form) return null;
   const onChange = (name, value) => keepTexts(thread, { ...texts, [name]: value });
-  const run = () => onRun(JSON.stringify({ ...listNulls(form.fields), ...readInputs(form.fields, texts) }));
+  const run = () => onRun(writeObject({ ...listNulls(form.fields), ...writeInputs(form.fields, texts) }));
   // The key is not the conversation: where its first message begins it, the focus stays in the form.
   return h(Form, { key: graph, form, texts, onChange, onRun: run });
 }
 
 /** A graph without messages gets null for an empty field that it requires and that may be null. */
 const listNulls = (fields) =>
-  Object.fromEntries(fields.filter((field) => field.is_null_when_empty).map(({ name }) => [name, null]));
+  Object.fromEntries(fields.filter((field) => field.is_null_when_empty).map(({ name }) => [name, "null"]));

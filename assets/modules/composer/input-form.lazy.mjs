@@ -1,14 +1,14 @@
 /** The form of a graph's inputs: beside the message, or instead of it. */
+import { findProblem } from "../lib/field-values.mjs";
 import { Choice, describeLine } from "../lib/form-fields.lazy.mjs";
 import { formatCount, formatValue } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useEffect, useId, useRef, useState } = window.React;
+const { createElement: h, useEffect, useId, useState } = window.React;
 
 const MAX_ROWS = 6;
-const NOT_JSON_TEXT = _("This is not JSON.");
 
 loadStyle(new URL("./input-form.lazy.css", import.meta.url));
 
@@ -60,31 +60,25 @@ export function InputForm({ form: { fields, has_messages: hasMessages, is_own: i
  */
 function Input({ field, isRequired, value, onChange }) {
   const id = useId();
-  const element = useRef(null);
   const [problem, setProblem] = useState(null);
   const { kind, label } = field;
-  const say = (text) => {
-    element.current?.setCustomValidity(text ?? "");
-    setProblem(text);
-  };
   useEffect(() => {
-    if (value === "") say(null); // emptied, or of another conversation
+    if (value === "") setProblem(null); // emptied, or of another conversation
   }, [value]);
   const about = problem ?? describeField(field);
-  const check = ({ target: { value: text, validity, validationMessage } }) => {
-    if (kind === "json") say(text !== "" && !isJson(text) ? NOT_JSON_TEXT : null);
-    else setProblem(validity.valid || validity.valueMissing ? null : validationMessage);
-  };
+  const check = ({ target: { validity, validationMessage } }) =>
+    setProblem(validity.valid || validity.valueMissing ? null : validationMessage);
   const shared = { id, value, required: isRequired, "aria-describedby": about ? `${id}-about` : undefined };
   return h(
     "div",
-    { className: "graph-input", "data-kind": kind, onBlur: check },
+    { className: "graph-input", "data-kind": kind, onBlur: check, onInvalid: check },
     h("label", { htmlFor: id }, label, isRequired && h("span", { "aria-hidden": true }, " *")),
     kind === "choice"
       ? h(Choice, { options: field.options, onChange, ...shared })
       : h(AREAS[kind] ? "textarea" : "input", {
-          ref: element, className: "form-control", onChange: (event) => onChange(event.target.value), ...shared,
-          ...(AREAS[kind] ? { rows: Math.min(MAX_ROWS, value.split("\n").length) } : describeLine(kind)), ...field.limits,
+          ref: (element) => element?.setCustomValidity(findProblem(field, value) ?? ""),
+          className: "form-control", onChange: (event) => onChange(event.target.value), ...shared,
+          ...(AREAS[kind] ? { rows: Math.min(MAX_ROWS, value.split("\n").length) } : describeLine(field)),
         }),
     about &&
       h(
@@ -102,13 +96,4 @@ function describeField({ kind, description, default: usual }) {
   const value = usual === null ? "" : formatValue(usual);
   const parts = [description || AREAS[kind], value !== "" && _("Default: {value}", { value })];
   return parts.filter(Boolean).join(" · ");
-}
-
-function isJson(text) {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -20,6 +20,6 @@ export const Choice = ({ options, value, hasEmpty = true, onChange, ...shared })
     options.map((option) => h("option", { key: String(option), value: String(option) }, formatValue(option))),
   );
 
-/** @param {"text"|"number"|"integer"} kind @returns {object} the properties of its input */
-export const describeLine = (kind) =>
-  kind === "text" ? { type: "text" } : { type: "number", step: kind === "integer" ? 1 : "any" };
+/** @param {import("./types.mjs").FormField} field @returns {object} the properties of its input */
+export const describeLine = ({ kind, limits: { min, max } }) =>
+  kind === "text" ? { type: "text" } : { type: "number", step: kind === "integer" ? 1 : "any", min, max };

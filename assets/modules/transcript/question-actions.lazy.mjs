@@ -1,4 +1,5 @@
 /** Decisions about the calls that a graph asks about. */
+import { writeObject } from "../lib/field-values.mjs";
 import { _ } from "../lib/words.mjs";
 import { TextForm } from "./question-text.lazy.mjs";
 
@@ -10,7 +11,7 @@ const NOT_JSON_TEXT = _("This is not a JSON object.");
 
 /**
  * @typedef {import("../lib/types.mjs").QuestionView} QuestionView
- * @typedef {{kind: string, arguments?: object, text?: string}} Decision  about one call
+ * @typedef {{kind: string, arguments?: string, text?: string}} Decision  about one call; `arguments` are JSON
  */
 
 /** One or more calls. The answer is sent when each has a decision. */
@@ -20,7 +21,7 @@ export function ActionsPart({ question, texts, onText, isPending, answer }) {
     const next = { ...decisions, [place]: decision };
     setDecisions(next);
     const all = question.actions.map((_, index) => next[index]);
-    if (all.every(Boolean)) answer(JSON.stringify(writeDecisions(question, all)));
+    if (all.every(Boolean)) answer(writeDecisions(question, all));
   };
   return question.actions.map((action, place) =>
     h(ActionPart, {
@@ -35,22 +36,23 @@ const nameText = (place, kind) => `${place} ${kind}`;
 /**
  * @param {QuestionView} question
  * @param {Decision[]} decisions
- * @returns {object} the answer in the schema of the question
+ * @returns {string} the answer in the schema of the question, as JSON
  */
 function writeDecisions({ style, actions }, decisions) {
-  if (style === "inbox") return decisions.map((decision, place) => writeInboxAnswer(actions[place], decision));
-  return { decisions: decisions.map((decision, place) => writeMiddlewareDecision(actions[place], decision)) };
+  const write = style === "inbox" ? writeInboxAnswer : writeMiddlewareDecision;
+  const list = `[${decisions.map((decision, place) => write(actions[place], decision)).join(",")}]`;
+  return style === "inbox" ? list : writeObject({ decisions: list });
 }
 
 function writeMiddlewareDecision({ name }, { kind, arguments: args, text }) {
-  if (kind === "edit") return { type: "edit", edited_action: { name, args } };
-  return text ? { type: kind, message: text } : { type: kind };
+  if (kind !== "edit") return JSON.stringify(text ? { type: kind, message: text } : { type: kind });
+  return writeObject({ type: '"edit"', edited_action: writeObject({ name: JSON.stringify(name), args }) });
 }
 
 function writeInboxAnswer({ name }, { kind, arguments: args, text }) {
-  if (kind === "edit") return { type: "edit", args: { action: name, args } };
-  if (kind === "respond") return { type: "response", args: text };
-  return { type: kind === "approve" ? "accept" : "ignore", args: null };
+  if (kind === "edit") return writeObject({ type: '"edit"', args: writeObject({ action: JSON.stringify(name), args }) });
+  if (kind === "respond") return JSON.stringify({ type: "response", args: text });
+  return JSON.stringify({ type: kind === "approve" ? "accept" : "ignore", args: null });
 }
 
 function ActionPart({ action, chosen, isPending, findText, onText, onDecide }) {
@@ -104,18 +106,18 @@ function DecisionForm({ kind, action, isPending, hasFocus, given, onText, onDeci
   return h(TextForm, {
     label: isEdit ? _("Arguments, as JSON") : _("Answer instead of the tool"), isCode: isEdit, isPending, hasFocus,
     action: isEdit ? _("Run with these") : undefined, text: given ?? (isEdit ? action.arguments : ""),
-    findProblem: isEdit ? (text) => (parseObject(text) === null ? NOT_JSON_TEXT : null) : undefined,
+    findProblem: isEdit ? (text) => (isObject(text) ? null : NOT_JSON_TEXT) : undefined,
     onText: (text) => onText(isEdit && text === action.arguments ? undefined : text),
-    onSend: (text) => onDecide(isEdit ? { kind, arguments: parseObject(text) } : { kind, text }), onCancel,
+    onSend: (text) => onDecide(isEdit ? { kind, arguments: text } : { kind, text }), onCancel,
   });
 }
 
-/** @returns {object|null} the JSON object of a text */
-function parseObject(text) {
+/** @returns {boolean} whether a text is a JSON object */
+function isObject(text) {
   try {
     const value = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+    return typeof value === "object" && value !== null && !Array.isArray(value);
   } catch {
-    return null;
+    return false;
   }
 }

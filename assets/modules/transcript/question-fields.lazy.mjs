@@ -1,4 +1,5 @@
 /** A form of the fields that the schema of an answer names. */
+import { findProblem, writeObject, writeValue } from "../lib/field-values.mjs";
 import { Choice, describeLine } from "../lib/form-fields.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 import { Problem, SubmitButton } from "./question-text.lazy.mjs";
@@ -15,8 +16,8 @@ export function FormPart({ question: { fields }, texts, onText, isPending, answe
   const values = { ...Object.fromEntries(fields.map((field) => [field.name, findDefault(field)])), ...texts };
   const onSubmit = (event) => {
     event.preventDefault();
-    const given = fields.map((field) => [field.name, readField(values[field.name], field)]);
-    answer(JSON.stringify(Object.fromEntries(given.filter(([, value]) => value !== undefined))));
+    const given = fields.map((field) => [field.name, writeField(values[field.name], field)]);
+    answer(writeObject(Object.fromEntries(given.filter(([, json]) => json !== undefined))));
   };
   return h(
     "form",
@@ -33,12 +34,12 @@ export function FormPart({ question: { fields }, texts, onText, isPending, answe
 
 const findDefault = ({ kind, default: value }) => value ?? (kind === "boolean" ? false : "");
 
-/** @returns {string|number|boolean|null|undefined} undefined is left out */
-function readField(value, { kind, default: usual, is_null_when_empty: isNull }) {
-  if (value === "" && isNull) return null;
+/** @returns {string|undefined} JSON; undefined is left out */
+function writeField(value, field) {
+  if (value !== "") return writeValue(field, value);
+  if (field.is_null_when_empty) return "null";
   // An empty text in the place of a default is an answer: left out, it would be the default again.
-  if (value === "") return kind === "text" && usual !== null ? "" : undefined;
-  return kind === "number" || kind === "integer" ? Number(value) : value;
+  return field.kind === "text" && field.default !== null ? '""' : undefined;
 }
 
 function FieldInput({ id, field, value, onChange }) {
@@ -76,11 +77,12 @@ const Tick = ({ value, onChange, ...shared }) =>
 const FieldChoice = ({ field: { options, default: usual, required }, ...shared }) =>
   h(Choice, { options, hasEmpty: !required || usual === null, ...shared });
 
-function Line({ field: { kind, default: usual, limits, required }, onChange, ...shared }) {
+function Line({ field, onChange, ...shared }) {
+  const { kind, default: usual, required } = field;
   const isLong = kind === "text" && String(usual).includes("\n");
   return h(isLong ? "textarea" : "input", {
-    className: "form-control", ...limits,
-    ...(isLong ? { rows: Math.min(MAX_ROWS, usual.split("\n").length) } : describeLine(kind)),
+    ref: (element) => element?.setCustomValidity(findProblem(field, shared.value) ?? ""), className: "form-control",
+    ...(isLong ? { rows: Math.min(MAX_ROWS, usual.split("\n").length) } : describeLine(field)),
     // A blank default is its author's choice.
     pattern: kind === "text" && required && usual === null ? NOT_BLANK : undefined,
     onChange: (event) => onChange(event.target.value), ...shared,

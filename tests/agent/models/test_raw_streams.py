@@ -186,7 +186,7 @@ def test_the_items_of_responses_without_indexes_are_told_apart(has_ids: bool) ->
     items = [
         {"item": {**item, "id": item["id"] if has_ids else None}} for item in (reasoning, {**TEXT, "content": []}, CALL)
     ]
-    ids = [{"item_id": each} if has_ids else {} for each in ("rs", "m", "f")]
+    ids: list[dict[str, Any]] = [{"item_id": each} if has_ids else {} for each in ("rs", "m", "f")]
     added = [{"type": "response.output_item.added", **item} for item in items]
     added[2]["item"] = {**added[2]["item"], "arguments": ""}
     pieces = [

@@ -107,7 +107,8 @@ def test_the_words_of_an_author_stand_outside_an_optional_type() -> None:
         ("integer", "3"),
         ("integer", True),
         ("integer", 1.5),
-        ("integer", MAX_NUMBER + 1),
+        ("integer", 2**64),
+        ("number", MAX_NUMBER + 1),
         ("number", math.inf),
         ("number", math.nan),
         ("boolean", 1),
@@ -121,6 +122,15 @@ def test_the_words_of_an_author_stand_outside_an_optional_type() -> None:
 def test_a_default_that_a_field_cannot_hold_is_left_to_the_graph(kind: str, default: Any) -> None:
     field = read_field("it", {"type": kind, "default": default}, {}, is_needed=False, is_filled=True)
     assert (field.default, field.required, field.is_null_when_empty) == (None, False, False)
+
+
+def test_a_default_that_the_numbers_of_a_browser_cannot_hold_is_its_digits() -> None:
+    assert [read(int, default).default for default in (MAX_NUMBER, MAX_NUMBER + 1, -(2**63))] == [
+        MAX_NUMBER,
+        str(MAX_NUMBER + 1),
+        str(-(2**63)),
+    ]
+    assert read(int, MAX_NUMBER + 2, le=MAX_NUMBER).default is None
 
 
 def test_a_default_outside_its_limits_is_left_to_the_graph() -> None:
