@@ -84,9 +84,9 @@ class StateExport:
         outline = state_rows.select_outline(connection, self.thread_id)
         if not outline or not can_convert:
             return
-        choice = choose_states(outline, self.message_ids, named)
-        found = [state for state in state_rows.select_states(connection, self.thread_id) if self._is_wanted(state, choice)]
         undone = operation_rows.select_undone_groups(connection, self.thread_id)
+        choice = choose_states(outline, self.message_ids, named, undone)
+        found = [state for state in state_rows.select_states(connection, self.thread_id) if self._is_wanted(state, choice)]
         linked = _select_without_gaps(found, {*choice.messages, *named}, undone)
         roots = [state for state in linked if state.number in named and not state.namespace]
         waiting = [step for step in map(steps.read_step, roots) if step is not None]

@@ -184,7 +184,7 @@ def select_states(connection: sa.Connection, thread_id: str) -> Iterator[StoredS
 def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:
     """Return the graph's own states by number, without content. `is_own`: the run of the state wrote its message."""
     is_own, message_id = _is_at_rest.label("is_own"), _message.id.label("message_id")
-    query = sa.select(_state.number, _state.parent, message_id, is_own)
+    query = sa.select(_state.number, _state.parent, _state.run_id, message_id, is_own)
     of_graph = sa.and_(_state.thread_id == thread_id, _state.namespace == "")
     joined = query.outerjoin(schema.message, sa.and_(_is_of_message, sa.not_(_state.is_input))).where(of_graph)
     return list(connection.execute(joined.order_by(_state.number)))

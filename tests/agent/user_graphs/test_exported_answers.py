@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
 from tests.agent.running import Running
 from tests.agent.user_graphs.running_graphs import one_node
@@ -123,13 +124,16 @@ NODES = one_node(
 ALL = [*map(one_node, (ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH)), NODES, BESIDE, SUBGRAPHS_BESIDE]
 
 
+@pytest.mark.parametrize("is_imported", [False, True])
 @pytest.mark.parametrize("text", ALL)
 @pytest.mark.parametrize("kept", [0, 1])
-def test_an_undone_answer_is_in_no_later_file(kept: int, text: str, tmp_path: Path) -> None:
+def test_an_undone_answer_is_in_no_later_file(kept: int, text: str, is_imported: bool, tmp_path: Path) -> None:
     async def story(chat: Running) -> None:
         await chat.say("go")
         for number in range(kept):
             await answer_to(chat, list_asked(chat)[0], f"kept {number}")
+        if is_imported:
+            move_by_file(chat)
         await answer_to(chat, list_asked(chat)[0], "undone")
         chat.store.undo(chat.thread_id)
         assert "undone" not in transfer.export(chat.store, chat.thread_id)
@@ -138,3 +142,18 @@ def test_an_undone_answer_is_in_no_later_file(kept: int, text: str, tmp_path: Pa
             assert "undone" not in transfer.export(chat.store, chat.thread_id)
 
     play(tmp_path, story, text)
+
+
+def test_a_message_after_an_undone_answer_in_an_import_brings_it_into_no_file(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        move_by_file(chat)
+        await answer_to(chat, "first?", "undone")
+        chat.store.undo(chat.thread_id)
+        await chat.send("on")
+        await chat.until(lambda: not chat.runs.list_running_threads())
+        text = move_by_file(chat)
+        states = WaymarkSaver(chat.store).list({"configurable": {"thread_id": chat.thread_id}})
+        assert ("undone" in text, "undone" in str([*states])) == (False, False)
+
+    play(tmp_path, story, NODES)
