@@ -32,8 +32,9 @@ from ..values.limits import MAX_DOCUMENT_BYTES
 from ..values.model import Branch, Checkpoint, Json
 from .state_checks import OWN_PREFIX
 from .state_values import can_convert
+from .subgraph_states import SubgraphChoice
 from .typed_values import write_stored
-from .waiting_steps import StepReader, WaitingStep
+from .waiting_steps import StepReader
 from .waymark import StatePart
 
 _STATE = TypeAdapter(StatePart)
@@ -87,10 +88,12 @@ class StateExport:
         undone = operation_rows.select_undone_groups(connection, self.thread_id)
         choice = choose_states(outline, self.message_ids, named, undone)
         found = [state for state in state_rows.select_states(connection, self.thread_id) if self._is_wanted(state, choice)]
-        linked = _select_without_gaps(found, {*choice.messages, *named}, undone)
-        roots = [state for state in linked if state.number in named and not state.namespace]
-        waiting = [step for step in map(steps.read_step, roots) if step is not None]
-        states = _drop_other_work(linked, waiting)
+        roots = _select_without_gaps(found, {*choice.messages, *named})
+        read = (steps.read_step(root) for root in roots if root.number in named)
+        waiting = [step for step in read if step is not None]
+        below = SubgraphChoice(found, named, undone, steps.find_left_runs).choose(roots, waiting)
+        chosen = below.union(root.number for root in roots)
+        states = [state for state in found if state.number in chosen]
         self._own_runs = {number: step.root.run_id for step in waiting for number in step.below}
         runs = {run for state in states for run in list_value_runs(_list_own_values(state))}  # states share most of them
         numbers = {number for first, last in runs for number in range(first, last + 1)}
@@ -184,31 +187,13 @@ def _join_places(runs: Sequence[tuple[int, int]]) -> list[list[int]]:
     return joined
 
 
-def _select_without_gaps(states: Sequence[StoredState], roots: set[int], undone: Collection[str]) -> list[StoredState]:
-    """Return the roots, the states above them up to a gap, and those of their subgraphs that no undone run has written."""
-    linked: set[int | None] = {*roots}
+def _select_without_gaps(states: Sequence[StoredState], wanted: set[int]) -> list[StoredState]:
+    """Return the graph's own wanted states, and those above them up to a gap."""
+    linked: set[int | None] = {*wanted}
     for state in reversed(states):
         if state.number in linked:
             linked.add(state.parent)
-    runs = {state.checkpoint_id: state.run_id for state in states if state.number in linked and not state.namespace}
-
-    def is_wanted(state: StoredState) -> bool:
-        root_id = state.body["metadata"].get("parents", {}).get("")
-        return root_id in runs and (state.run_id not in undone or state.run_id == runs[root_id])
-
-    return [state for state in states if (is_wanted(state) if state.namespace else state.number in linked)]
-
-
-def _drop_other_work(states: Sequence[StoredState], waiting: Sequence[WaitingStep]) -> list[StoredState]:
-    """Leave out what undone runs have left of a waiting step's subgraphs, where no state follows it."""
-    parents = {state.parent for state in states if not state.namespace}
-    ends = {step.root.checkpoint_id: step.below for step in waiting if step.root.number not in parents}
-
-    def is_wanted(state: StoredState) -> bool:
-        root_id = state.body["metadata"].get("parents", {}).get("") if state.namespace else None
-        return root_id not in ends or state.number in ends[root_id]
-
-    return [state for state in states if is_wanted(state)]
+    return [state for state in states if state.number in linked and not state.namespace]
 
 
 def leave_out_states(document: Json) -> Json:

@@ -6,6 +6,7 @@ In the file, all of it is of the run that asked first: an import has no other ru
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import sqlalchemy as sa
 
@@ -15,8 +16,10 @@ from ..rows.write_rows import Write
 from ..store import Store
 from ..values.graph_state import ENTRYPOINT_CHANNELS
 from ..values.model import Json, Thread
+from ..values.operation import Operation
 from ..values.run import RunState
 from ..values.standing_answers import StandingAnswers
+from ..values.standing_runs import StandingRuns
 from .state_checks import NOTE_PREFIX, OWN_PREFIX, WAITING_CHANNELS
 from .typed_values import dump_typed, load_typed, write_typed_text
 
@@ -32,34 +35,43 @@ class WaitingStep:
     writes: tuple[Json, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepReader:
-    """Reads steps. At the `standing` state, the `answers` that stand count; None of a program, whose runs are not known.
+    """Reads steps. At the thread's current state, the `answers` that stand count; None of a program without known runs.
 
     At other states, it is as it was when the run that wrote the state came to rest.
     """
 
     connection: sa.Connection
-    standing: int | None = None
+    store: Store
+    thread: Thread
     answers: StandingAnswers | None = None
 
     @classmethod
     def at_thread(cls, connection: sa.Connection, store: Store, thread: Thread) -> "StepReader":
         newest = run_rows.select_newest_run(connection, thread.id, other_than="") if thread.state_id is not None else None
         if newest is None:
-            return cls(connection, thread.state_id)
+            return cls(connection, store, thread)
         is_waiting = newest.state is RunState.WAITING and newest.head_id == thread.head_id
         waiting_id = newest.id if is_waiting else None
         answers = StandingAnswers.find(
             lambda count: store.list_operations(thread.id, last=count), thread.branch_id, waiting_id
         )
-        return cls(connection, thread.state_id, answers)
+        return cls(connection, store, thread, answers)
+
+    def find_left_runs(self, run_id: str) -> Collection[str]:
+        """Return the runs that an undo or a restore had left behind when a run began."""
+        return StandingRuns.find_left(self._operations, self.thread.branch_id, run_id)
+
+    @cached_property
+    def _operations(self) -> Sequence[Operation]:
+        return self.store.list_operations(self.thread.id)
 
     def read_step(self, root: StoredState) -> WaitingStep | None:
         """Return the step after a state as it waits; None where it does not, or has something that no text carries."""
         from ..graph_states.open_subgraphs import select_open_subgraphs  # noqa: PLC0415  (it needs LangGraph's checkpoints)
 
-        is_standing, connection = root.number == self.standing, self.connection
+        is_standing, connection = root.number == self.thread.state_id, self.connection
         try:
             own = self._read_writes(root, is_standing=is_standing)
             if not any(each.channel == _QUESTION for each in own):

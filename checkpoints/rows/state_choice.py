@@ -18,20 +18,20 @@ class StateChoice:
 
 
 def choose_states(
-    outline: Sequence[Any], message_ids: Collection[str], named: Collection[int], undone: Collection[str] = ()
+    outline: Sequence[Any], message_ids: Collection[str], named: Collection[int], undone: Collection[str] | None = None
 ) -> StateChoice:
     """Choose the states of messages, and the `named` states. `outline` is from `state_rows.select_outline`.
 
-    A copy knows no runs, so each message gets a single state: one that leads to a named state, or else one that no
-    `undone` run has written. Of several, it is the state a restore finds.
+    A copy knows no runs, so each message gets the single state a restore finds. With `undone` runs, it gets a state that
+    leads to a named one, or else one that none of these runs has written.
     """
     parents = {row.number: row.parent for row in outline}
     leading = _add_parents(named, parents)
     ranks: dict[str, tuple[bool, bool]] = {}
     chosen: dict[str, int] = {}
     for row in outline:
-        rank = (row.number in leading, bool(row.is_own))
-        is_wanted = row.message_id in message_ids and (rank[0] or row.run_id not in undone)
+        rank = (undone is not None and row.number in leading, bool(row.is_own))
+        is_wanted = row.message_id in message_ids and (rank[0] or row.run_id not in (undone or ()))
         if is_wanted and rank >= ranks.get(row.message_id, rank):
             ranks[row.message_id], chosen[row.message_id] = rank, row.number
     messages = {number: message_id for message_id, number in chosen.items()}

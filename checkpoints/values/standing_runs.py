@@ -36,6 +36,19 @@ class StandingRuns:
                 return found, operations
             count *= 10
 
+    @classmethod
+    def find_left(cls, operations: Sequence[Operation], branch_id: str, run_id: str) -> set[str]:
+        """Return the runs that an undo or a restore had left behind when a run began. `operations` are all."""
+        current_id, since, search = branch_id, len(operations), cls(branch_id)
+        for place, each in enumerate(operations, 1):
+            for change in reversed(each.changes):
+                if change.table == "thread":
+                    current_id = change.before.get("branch_id", current_id)
+            if each.undo_group == run_id:
+                since, search = place, cls(current_id)
+        search._search(operations[since:])
+        return {each.undo_group for each in operations[since:] if each.undo_group is not None}.difference(search.ids)
+
     def _search(self, operations: Sequence[Operation]) -> None:
         current_id = self.branch_id
         for each in operations:

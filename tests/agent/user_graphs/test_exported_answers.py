@@ -153,7 +153,60 @@ def test_a_message_after_an_undone_answer_in_an_import_brings_it_into_no_file(tm
         await chat.send("on")
         await chat.until(lambda: not chat.runs.list_running_threads())
         text = move_by_file(chat)
-        states = WaymarkSaver(chat.store).list({"configurable": {"thread_id": chat.thread_id}})
-        assert ("undone" in text, "undone" in str([*states])) == (False, False)
+        assert ("undone" in text, "undone" in read_states(chat)) == (False, False)
 
     play(tmp_path, story, NODES)
+
+
+def read_states(chat: Running) -> str:
+    """Return all states, and where the conversation stands, as a program sees them."""
+    return str([*WaymarkSaver(chat.store).list({"configurable": {"thread_id": chat.thread_id}})])
+
+
+@pytest.mark.parametrize("text", ALL)
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("kept", [0, 1, 2])
+@pytest.mark.parametrize("again", [False, True])
+def test_an_answer_that_a_restore_left_behind_is_in_no_file(
+    again: bool, kept: int, place: int, text: str, tmp_path: Path
+) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for number in range(kept):
+            await answer_to(chat, list_asked(chat)[place], f"kept {number}")
+        if not list_asked(chat):
+            return
+        saved = str(chat.store.save(chat.thread_id, name="here").result)
+        await answer_to(chat, list_asked(chat)[place], "undone")
+        chat.store.restore(chat.thread_id, saved)
+        while list_asked(chat):
+            await answer_to(chat, list_asked(chat)[place], "last")
+            if again and list_asked(chat):
+                saved = str(chat.store.save(chat.thread_id, name="later").result)
+                await answer_to(chat, list_asked(chat)[place], "undone")
+                chat.store.restore(chat.thread_id, saved)
+            assert "undone" not in transfer.export(chat.store, chat.thread_id)
+        before = chat.said()
+        assert "undone" not in move_by_file(chat) + read_states(chat)
+        assert chat.said() == before
+
+    play(tmp_path, story, text)
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_an_answer_between_two_restores_is_in_no_file(text: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        first = str(chat.store.save(chat.thread_id, name="first").result)
+        asked = list_asked(chat)[0]
+        await answer_to(chat, asked, "kept")
+        second = str(chat.store.save(chat.thread_id, name="second").result)
+        chat.store.restore(chat.thread_id, first, keep_future=True)
+        await answer_to(chat, asked, "undone")
+        chat.store.restore(chat.thread_id, second)
+        while list_asked(chat):
+            await answer_to(chat, list_asked(chat)[0], "last")
+            assert "undone" not in transfer.export(chat.store, chat.thread_id)
+        assert "undone" not in move_by_file(chat) + read_states(chat)
+
+    play(tmp_path, story, text)
