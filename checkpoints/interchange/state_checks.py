@@ -5,7 +5,7 @@ from itertools import accumulate
 from typing import Any
 
 from ..values.errors import InvalidDocumentError
-from ..values.graph_state import ENTRYPOINT_CHANNELS, Reference, read_kind, unwrap_snapshot
+from ..values.graph_state import ENTRYPOINT_CHANNELS, TASKS_CHANNEL, Reference, read_kind, unwrap_snapshot
 from ..values.limits import (
     MAX_DOCUMENT_STATES,
     MAX_STATE_CHARS,
@@ -35,6 +35,7 @@ def check_document_states(document: Document) -> None:
             raise InvalidDocumentError(sentence("names a message that is not in the file"), f"{field}.message")
         for name, reference in part.values.items():
             _check_reference(name, reference, f"{field}.values.{name[:80]}", len(document.state_values), messages)
+        _check_tasks(part.values.get(TASKS_CHANNEL), f"{field}.values.{TASKS_CHANNEL}", document)
         known[part.namespace, part.id] = field
     _check_parents(document.states)
     holders = [(f"branches[{index}].state", part.state) for index, part in enumerate(document.branches)]
@@ -78,7 +79,17 @@ def _check_reference(name: str, reference: Reference, field: str, count: int, me
             is_known = message_id in messages
         case _:
             is_known = False
-    if not is_known or (name.startswith(OWN_PREFIX) and name not in ENTRYPOINT_CHANNELS):
+    if not is_known or (name.startswith(OWN_PREFIX) and name not in (*ENTRYPOINT_CHANNELS, TASKS_CHANNEL)):
+        raise InvalidDocumentError(sentence("names something that is not in the file"), field)
+
+
+def _check_tasks(reference: Reference, field: str, document: Document) -> None:
+    """Refuse tasks to start that are no `Send`. Raises `InvalidDocumentError`."""
+    places = [place for first, last in _iterate_runs(reference) for place in range(first, last + 1)]
+    parts = [document.state_values[place] for place in places]
+    values = [typed_values.read_tasks(each.json) if each.typed else None for each in parts]
+    is_list = read_kind(unwrap_snapshot(reference)) in ("v", "r") or reference is None
+    if not is_list or None in values:
         raise InvalidDocumentError(sentence("names something that is not in the file"), field)
 
 

@@ -22,6 +22,7 @@ from ..values.errors import DamagedStateError
 from ..values.graph_state import (
     ENTRYPOINT_CHANNELS,
     INPUT_CHANNEL,
+    TASKS_CHANNEL,
     Reference,
     list_paths,
     list_value_runs,
@@ -143,7 +144,8 @@ class StateExport:
             "values": {name: reference for name, reference in values.items() if reference is not _LOST},
             "left_out": left_out,
         }
-        if any(name.startswith(OWN_PREFIX) and name not in ENTRYPOINT_CHANNELS for name in values):
+        own = {name for name in values if name.startswith(OWN_PREFIX)}.difference(ENTRYPOINT_CHANNELS)
+        if own - {TASKS_CHANNEL} or values.get(TASKS_CHANNEL) is _LOST:
             return
         try:
             _STATE.validate_json(to_json(part))

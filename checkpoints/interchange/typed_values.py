@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 _SCALARS = (str, int, float, bool, type(None))
-_MESSAGE, _QUESTION = "@message", "@question"  # the only key of an object that stands for a value
+# The only key of an object that stands for a value.
+_MESSAGE, _QUESTION, _SEND = "@message", "@question", "@send"
 
 
 def write_stored(kind: str, data: bytes) -> Json | None:
@@ -102,6 +103,8 @@ def _encode(value: Any) -> Any:
         asked = {"id": value.id, "value": _encode(value.value)}
         schema = getattr(value, "response_schema", None)
         return {_QUESTION: asked if schema is None else {**asked, "response_schema": _encode(schema)}}
+    if type(value).__name__ == "Send" and value.timeout is None:
+        return {_SEND: {"node": _encode(value.node), "arg": _encode(value.arg)}}
     if type(value) not in _SCALARS:
         raise TypeError("a type of its own")
     return value
@@ -122,7 +125,25 @@ def _decode(value: Any) -> Any:
         return serde.to_message(content)
     if name == _QUESTION and type(content) is dict and type(content["id"]) is str:
         return _make_question(content)
+    if name == _SEND and type(content) is dict and set(content) == {"node", "arg"} and type(content["node"]) is str:
+        return _make_send(content)
     raise ValueError("an unknown kind of value")
+
+
+def _make_send(content: dict[str, Any]) -> Any:
+    from langgraph.types import Send  # noqa: PLC0415  (langgraph itself, which few programs need here)
+
+    return Send(content["node"], _decode(content["arg"]))
+
+
+def read_tasks(text: str) -> list[str] | None:
+    """Return the nodes of the tasks in a typed text, which is one or a list of them; None for any other text."""
+    try:
+        value = strict_json.parse_strictly(text.encode())
+        tasks = value if type(value) is list else [value]
+        return [each[_SEND]["node"] for each in tasks]
+    except (InvalidDocumentError, TypeError, KeyError):
+        return None
 
 
 def _make_question(content: dict[str, Any]) -> Any:

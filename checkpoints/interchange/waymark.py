@@ -119,7 +119,8 @@ class StatePart:
 class ValuePart:
     """A value of a channel, or an item of a list, as a text of JSON: the order of its keys is a part of it.
 
-    In a typed one, an object with the only key `@message` is a message, and one with `@question` a question of LangGraph.
+    In a typed one, an object with the only key `@message` is a message, one with `@question` a question of LangGraph,
+    and one with `@send` a task of a `Send`.
     """
 
     json: str

@@ -26,7 +26,7 @@ INPUT_CHANNEL = "__start__"
 # The prefixes of LangGraph's own channels, which decide what runs next.
 OWN_PREFIXES = ("__", "branch:", "join:")
 # LangGraph's channel for `Send`. It stays, empty, once the nodes have taken their input.
-_TASKS_CHANNEL = "__pregel_tasks"
+TASKS_CHANNEL = "__pregel_tasks"
 # Such a channel is gone once its node has run.
 _STARTING_PREFIX = "branch:to:"
 # The saved value of a function with `@entrypoint`.
@@ -250,7 +250,7 @@ def is_own_channel(name: str) -> bool:
 def is_resting(references: Mapping[str, Reference]) -> bool:
     """Return whether no channel of a state makes LangGraph run a node next."""
     return not any(
-        name.startswith(_STARTING_PREFIX) or (name in (INPUT_CHANNEL, _TASKS_CHANNEL) and reference != _EMPTY_LIST)
+        name.startswith(_STARTING_PREFIX) or (name in (INPUT_CHANNEL, TASKS_CHANNEL) and reference != _EMPTY_LIST)
         for name, reference in references.items()
     )
 

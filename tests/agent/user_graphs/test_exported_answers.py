@@ -121,7 +121,13 @@ NODES = one_node(
 ).replace(
     'builder.add_edge(START, "node")', 'builder.add_node(first)\nbuilder.add_edge(START, "first").add_edge("first", "node")'
 )
-ALL = [*map(one_node, (ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH)), NODES, BESIDE, SUBGRAPHS_BESIDE]
+SENDS = one_node(
+    "from langgraph.types import Send\n\n\n"
+    "def node(state):\n    return {'messages': [AIMessage(f\"{state['who']} {interrupt(state['who'])}\")]}\n\n\n"
+    "def split(state):\n    last = state['messages'][-1]\n"
+    "    return [Send('node', {'who': each, 'last': last}) for each in ('a?', 'b?', 'c?')]"
+).replace('builder.add_edge(START, "node")', 'builder.add_conditional_edges(START, split, ["node"])')
+ALL = [*map(one_node, (ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH)), NODES, BESIDE, SUBGRAPHS_BESIDE, SENDS]
 
 
 @pytest.mark.parametrize("is_imported", [False, True])
@@ -210,3 +216,18 @@ def test_an_answer_between_two_restores_is_in_no_file(text: str, tmp_path: Path)
         assert "undone" not in move_by_file(chat) + read_states(chat)
 
     play(tmp_path, story, text)
+
+
+@pytest.mark.parametrize("order", [("a?", "b?", "c?"), ("c?", "a?", "b?")])
+def test_the_questions_of_sends_go_along_with_their_answers(order: Sequence[str], tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for place, asked in enumerate(order):
+            before = read_rest(chat)
+            assert sorted(list_asked(chat)) == sorted(order[place:])
+            move_by_file(chat)
+            assert read_rest(chat) == before
+            await answer_to(chat, asked, f"answer {place}")
+        assert list_answers(chat) == {f"{asked} answer {place}" for place, asked in enumerate(order)}
+
+    play(tmp_path, story, SENDS)

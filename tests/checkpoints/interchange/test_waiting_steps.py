@@ -108,6 +108,8 @@ def test_a_question_is_answered_elsewhere_as_it_would_be_here(kind: str, store: 
         ("json", '{"@message":{"type":"ai","data":{"content":1}}}'),
         ("json", '{"@message":{"type":"remove","data":{"content":"","id":"x"}}}'),
         ("json", '{"@other":1}'),
+        ("json", '{"@send":{"node":1,"arg":1}}'),
+        ("json", '{"@send":{"node":"x"}}'),
         ("json", '{"@question":{"id":1,"value":1}}'),
         ("json", '{"@question":{"id":"x"}}'),
     ],
