@@ -40,7 +40,8 @@ class EventRepairer:
             return
         event["choices"] = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
         for choice in event["choices"]:
-            delta = choice.get("delta")
+            # Some servers send a whole answer as one event.
+            delta = choice.get("delta", choice.get("message"))
             choice["delta"] = delta if isinstance(delta, dict) else {}
             self._repair_delta(choice["delta"])
 

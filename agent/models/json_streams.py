@@ -4,18 +4,20 @@ The client's own objects lose unknown fields, and fail if a compatible server le
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
-from openai import AsyncAzureOpenAI, AsyncOpenAI, AsyncStream
+import httpx2
+from openai import APIConnectionError, APITimeoutError, AsyncAzureOpenAI, AsyncOpenAI, AsyncStream
 
 from agent.models.event_repairs import EventRepairer
 from agent.models.other_bodies import (
     EVENT_STREAM,
+    MAX_EXCERPT_BYTES,
     OtherBody,
-    convert_to_event,
     limit_stream,
     parse_other_body,
     refuse_other_bodies,
@@ -90,6 +92,8 @@ class WholeResponse(Exception):
 
 class _JsonStream(AsyncStream[object]):
     address_setting: str | None
+    # The beginning of the body, for Details where it holds no event.
+    beginning = b""
 
     async def __aiter__(self) -> AsyncIterator[object]:
         repairer, other = EventRepairer(), None
@@ -99,32 +103,49 @@ class _JsonStream(AsyncStream[object]):
                 is_empty = False
                 # Other events, such as null, only keep the connection alive.
                 if isinstance(event, dict):
-                    _raise_failure(event)
+                    if failure := _find_failure(event):
+                        raise failure
                     repairer.repair(event)
                     yield event
         except OtherBody as error:
             other = error
         if other is not None or is_empty:
-            event = self._convert_whole(parse_other_body(other or OtherBody(b""), self.address_setting))
+            event = self._convert_whole(parse_other_body(other or OtherBody(self.beginning), self.address_setting))
             repairer.repair(event)
             yield event
 
     async def _read_events(self) -> AsyncIterator[Any]:
         """Yield the JSON of the events up to the end mark."""
-        events = self._decoder.aiter_bytes(limit_stream(refuse_other_bodies(self.response.aiter_bytes())))
+        events = self._decoder.aiter_bytes(limit_stream(refuse_other_bodies(self._read_body())))
         async for event in events:
             if event.data.startswith(DONE_MARK):
                 with suppress(Exception):
                     async with asyncio.timeout(MAX_ENDING_SECONDS):
-                        _ = [each async for each in events]
+                        async for _ in events:
+                            pass
                 return
+            if event.event == "error":
+                raise _read_failure(event.data)
             # By the standard, an event without data is not an event.
             if event.data.strip():
                 yield event.json()
 
+    async def _read_body(self) -> AsyncIterator[bytes]:
+        """Yield the body. Raises the client's errors for those of its HTTP library, as its own streams do."""
+        request = self.response.request
+        try:
+            async for part in self.response.aiter_bytes():
+                if len(self.beginning) < MAX_EXCERPT_BYTES:
+                    self.beginning += part
+                yield part
+        except httpx2.TimeoutException as error:
+            raise APITimeoutError(request=request) from error
+        except httpx2.RequestError as error:
+            raise APIConnectionError(request=request) from error
+
     def _convert_whole(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Return a whole answer as the only event of the stream."""
-        return convert_to_event(document)
+        """Return a whole answer as the only event of the stream: its messages are read as deltas."""
+        return document
 
 
 class _ResponseStream(_JsonStream):
@@ -152,16 +173,27 @@ class _ResponseStream(_JsonStream):
         return self._client._process_response_data(data=document, cast_to=kind, response=self.response)
 
 
-def _raise_failure(event: dict[str, Any]) -> None:
-    """Raise `ReportedFailure` for failure events. The library keeps only the text of their words, or nothing."""
+def _find_failure(event: Any) -> ReportedFailure | None:
+    """Return the failure that an event reports. The library keeps only the text of its words, or nothing."""
     match event:
         case {"error": reported} if reported:
-            raise ReportedFailure(reported)
+            return ReportedFailure(reported)
         # Older versions of vLLM send this in Chat Completions.
         case {"object": "error"}:
-            raise ReportedFailure(event)
+            return ReportedFailure(event)
         case {"type": "response.failed", **rest}:
             response = rest.get("response")
-            raise ReportedFailure(response.get("error") if isinstance(response, dict) else None)
+            return ReportedFailure(response.get("error") if isinstance(response, dict) else None)
         case {"type": "error", **rest}:
-            raise ReportedFailure({name: rest.get(name) for name in ("code", "message", "param")})
+            return ReportedFailure({name: rest.get(name) for name in ("code", "message", "param")})
+    return None
+
+
+def _read_failure(data: str) -> ReportedFailure:
+    """Return the failure of an event that is named an error, whatever its data."""
+    try:
+        found = json.loads(data)
+    except ValueError:
+        found = None
+    body = found if isinstance(found, dict) else {"message": data}
+    return _find_failure(body) or ReportedFailure(body)

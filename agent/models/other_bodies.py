@@ -16,12 +16,14 @@ from checkpoints.values.sentence import sentence
 from checkpoints.values.surrogates import replace_lone_surrogates
 from checkpoints.values.text import shorten_line
 
-# The limit of a whole answer, and of one line of events.
+# The limit of a whole answer, and of one event.
 MAX_WHOLE_BYTES = 32_000_000
 # The limit of all events. An answer in pieces of one character takes 180 MB.
 MAX_STREAM_BYTES = 256_000_000
 MAX_EXCERPT_CHARS = 200
+MAX_EXCERPT_BYTES = 100 * MAX_EXCERPT_CHARS
 EVENT_STREAM = "text/event-stream"
+EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 # Includes the byte order mark of some UTF-8 files.
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
 # JSON and pages begin like this. No line of an event stream does.
@@ -69,14 +71,17 @@ async def refuse_other_bodies(parts: AsyncIterator[bytes]) -> AsyncIterator[byte
 
 
 async def limit_stream(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same bytes. Raises `UnreadableBodyError` for an endless line or stream."""
-    line, total = 0, 0
+    """Yield the same bytes. Raises `UnreadableBodyError` for an endless event or stream."""
+    event, total, before = 0, 0, b""
     async for part in parts:
         total += len(part)
-        end = part.rfind(b"\n")
-        line = len(part) - end if end >= 0 else line + len(part)
-        if line > MAX_WHOLE_BYTES or total > MAX_STREAM_BYTES:
+        # An end of an event may be divided between two parts.
+        joined = before + part
+        end = max(joined.rfind(mark) + len(mark) if mark in joined else 0 for mark in EVENT_ENDS)
+        event = len(joined) - end if end else event + len(part)
+        if event > MAX_WHOLE_BYTES or total > MAX_STREAM_BYTES:
             raise UnreadableBodyError
+        before = joined[-3:]
         yield part
 
 
@@ -95,7 +100,7 @@ def parse_other_body(other: OtherBody, address_setting: str | None) -> dict[str,
     Raises `ReportedFailure` for JSON with an error, `UnreadableBodyError` for broken JSON, and `OtherServerError` for
     other content.
     """
-    if other.content.startswith(b"<") or not other.content:
+    if not other.content.startswith((b"{", b"[")):
         raise OtherServerError(address_setting, _read_excerpt(other.content))
     try:
         document = from_json(replace_lone_surrogates(other.content))
@@ -110,12 +115,6 @@ def parse_other_body(other: OtherBody, address_setting: str | None) -> dict[str,
     return document
 
 
-def convert_to_event(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a whole answer of Chat Completions as the only event of a stream."""
-    choices = [{**choice, "delta": choice.get("message")} for choice in document["choices"]]
-    return {**document, "choices": choices}
-
-
 def _is_answer(document: Mapping[str, Any]) -> bool:
     """Return whether JSON is a whole answer of Chat Completions or of Responses."""
     choices = document.get("choices")
@@ -125,5 +124,5 @@ def _is_answer(document: Mapping[str, Any]) -> bool:
 
 
 def _read_excerpt(content: bytes) -> str:
-    text = content[: 100 * MAX_EXCERPT_CHARS].decode(errors="replace")
+    text = content[:MAX_EXCERPT_BYTES].decode(errors="replace")
     return shorten_line(" ".join(_TAGS.sub(" ", text).split()), MAX_EXCERPT_CHARS)

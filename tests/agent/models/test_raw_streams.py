@@ -112,6 +112,24 @@ def test_a_failure_in_the_form_of_an_object_has_its_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("data", "details"),
+    [
+        ('{"message": "No credit.", "code": "quota"}', "No credit. (code: quota)"),
+        ("overloaded now", "overloaded now"),
+    ],
+)
+def test_an_event_that_is_named_an_error_has_its_words(data: str, details: str) -> None:
+    run, said, _ = play([HEAD, say("Hel"), f"event: error\ndata: {data}\n\n".encode(), DONE])
+    assert (said[-1], run.error_details) == (("ai", "partial", "Hel"), details)
+
+
+def test_a_whole_answer_in_one_event_is_the_answer() -> None:
+    answer = {"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}
+    _, said, _ = play([HEAD, event({"id": "x", "object": "chat.completion", "choices": [answer]}), DONE])
+    assert said[-1] == ("ai", "done", "Hello")
+
+
+@pytest.mark.parametrize(
     ("head", "body"),
     [
         (HEAD.replace(b"text/event-stream", b"application/json"), b'{"choices": [{"message": {"content": "Hel'),
