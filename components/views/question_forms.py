@@ -34,15 +34,22 @@ class ActionView(TypedDict):
     decisions: list[str]
 
 
+QuestionStyle = Literal["middleware", "inbox", "form", "text", "json", "continue"]
+
+
 class QuestionView(TypedDict):
     """A question. `style` is the schema of the answer: LangChain's middleware, agent-inbox, a form, text, or any JSON."""
 
     id: str
     # A typed answer has this key (see `GraphQuestion`).
     key: str
-    style: Literal["middleware", "inbox", "form", "text", "json", "continue"]
+    style: QuestionStyle
     # It is the question in words or as JSON; it is empty if the actions say everything.
     text: str
+    # The text is JSON.
+    is_code: bool
+    # The JSON schema of an answer that is typed as JSON and can be nothing else.
+    answer_schema: str
     actions: list[ActionView]
     # Each field has the values of a `FormField`.
     fields: list[dict[str, Any]]
@@ -74,14 +81,14 @@ def describe_questions(questions: Sequence[GraphQuestion], *, is_waiting: bool) 
     """Describe the waiting questions. A graph stopped before a node, without a question, can only be continued."""
     if not questions and is_waiting:
         text = _("The graph stopped here.")
-        return [QuestionView(id="", key="", style="continue", text=text, actions=[], fields=[])]
+        return [_make_view("", "", "continue", text, is_code=False)]
     return [_describe_question(each) for each in questions[:MAX_SHOWN_QUESTIONS]]
 
 
 def _describe_question(question: GraphQuestion) -> QuestionView:
     """Describe a question. It is answered as JSON if its calls or fields cannot be shown, or cannot be answered there."""
     text = _describe_value(question.value)
-    view = QuestionView(id=question.id, key=question.key, style="json", text=text, actions=[], fields=[])
+    view = _make_view(question.id, question.key, "json", text, is_code=not isinstance(question.value, str))
     if actions := _keep_usable_actions(_read_middleware(question.value)):
         return {**view, "style": "middleware", "text": "", "actions": actions}
     if actions := _keep_usable_actions(_read_inbox(question.value)):
@@ -89,10 +96,16 @@ def _describe_question(question: GraphQuestion) -> QuestionView:
     if fields := _read_fields(question.response_schema or {}):
         return {**view, "style": "form", "fields": fields}
     if fields := _read_fields(_read_own_schema(question.value)):
-        return {**view, "style": "form", "text": _describe_schema(question.value), "fields": fields}
+        return {**view, "style": "form", "text": _describe_schema(question.value), "is_code": False, "fields": fields}
     if question.response_schema is not None and not _takes_text(question.response_schema):
-        return {**view, "text": _add_schema(text, question.response_schema)}
+        return {**view, "answer_schema": _describe_value(question.response_schema)}
     return {**view, "style": "text"} if isinstance(question.value, str) else view
+
+
+def _make_view(question_id: str, key: str, style: QuestionStyle, text: str, *, is_code: bool) -> QuestionView:
+    return QuestionView(
+        id=question_id, key=key, style=style, text=text, is_code=is_code, answer_schema="", actions=[], fields=[]
+    )
 
 
 def _keep_usable_actions(actions: list[ActionView]) -> list[ActionView]:
@@ -197,10 +210,6 @@ def _takes_text(schema: dict[str, Any]) -> bool:
         if "string" in (types if isinstance(types, list) else [types]):
             return True
     return False
-
-
-def _add_schema(text: str, schema: dict[str, Any]) -> str:
-    return _shorten("\n\n".join((text, _("The answer's JSON schema:"), serde.format_indented(schema))))
 
 
 def _describe_value(value: Any) -> str:

@@ -115,7 +115,7 @@ def test_each_default_of_a_model_is_sent_as_it_is(start: Start, visit: Visit, tm
     page = visit(start(graph=write_graph(tmp_path, FIELDS)))
     page.send("go")
     for title in range(16):
-        shown = question(page).locator("pre")
+        shown = question(page).locator(".question-text")
         expect(shown).to_be_visible()
         key = shown.text_content()
         question(page).get_by_role("button", name="Answer").click()
@@ -308,6 +308,9 @@ def test_answers_as_json_keep_large_integers(start: Start, visit: Visit, tmp_pat
     page = visit(start(graph=write_graph(tmp_path, EXACT)))
     page.send("json")
     expect(question(page)).to_contain_text("JSON schema")
+    question(page).get_by_role("textbox").fill("no list")
+    question(page).get_by_role("button", name="Answer").click()
+    expect(question(page).get_by_role("alert")).to_have_text("This is not JSON.")
     question(page).get_by_role("textbox").fill(f"[{LARGE}]")
     question(page).get_by_role("button", name="Answer").click()
     expect(question(page)).to_have_count(0)

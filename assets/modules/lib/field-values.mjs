@@ -2,7 +2,7 @@
 import { formatCount } from "./format.mjs";
 import { _ } from "./words.mjs";
 
-const NOT_JSON_TEXT = _("This is not JSON.");
+export const NOT_JSON_TEXT = _("This is not JSON.");
 const TOO_LARGE_TEXT = _("This number is too large.");
 // LangGraph stores no other integers.
 const MIN_INTEGER = -(2n ** 63n);
@@ -62,7 +62,8 @@ function isStorable(value) {
   return integer !== null && integer >= MIN_INTEGER && integer <= MAX_INTEGER;
 }
 
-function isJson(text) {
+/** @param {string} text */
+export function isJson(text) {
   try {
     JSON.parse(text);
     return true;

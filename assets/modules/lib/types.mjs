@@ -48,7 +48,8 @@
  *   limits: {min?: number, max?: number, minLength?: number, maxLength?: number}, required: boolean,
  *   is_null_when_empty: boolean}} FormField  of a form from a JSON schema
  * @typedef {{id: string, key: string, style: "middleware"|"inbox"|"form"|"text"|"json"|"continue", text: string,
- *   actions: ActionView[], fields: FormField[]}} QuestionView of a user graph that waits
+ *   is_code: boolean, answer_schema: string, actions: ActionView[], fields: FormField[]}} QuestionView of a user graph that
+ *   waits; `answer_schema`: of an answer that can be nothing but JSON
  * @typedef {{questions: string[], agent: string, html: string}} DraftView  of a subgraph, with the ids of its
  *   questions
  * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a user graph at work

@@ -1,4 +1,5 @@
 /** An answer that is typed: as text, as any JSON, or as the arguments of a call. */
+import { isJson, NOT_JSON_TEXT } from "../lib/field-values.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useId, useRef, useState } = window.React;
@@ -7,10 +8,12 @@ const MAX_ROWS = 12;
 const EMPTY_TEXT = _("This answer is empty.");
 
 /** An answer as text, or as any JSON. */
-export function TextPart({ question: { style }, texts, onText, isPending, answer }) {
+export function TextPart({ question: { style, answer_schema: schema }, texts, onText, isPending, answer }) {
   const isText = style === "text";
+  const asJson = schema === "" ? _("Your answer, as JSON or as text") : _("Your answer, as JSON");
   return h(TextForm, {
-    label: isText ? _("Your answer") : _("Your answer, as JSON or as text"), isCode: !isText, isPending,
+    label: isText ? _("Your answer") : asJson, isCode: !isText, isPending,
+    findProblem: schema === "" ? undefined : findNoJson,
     text: texts[""] ?? "", onText: (text) => onText({ "": text }),
     onSend: (text) => answer(isText ? JSON.stringify(text) : text),
   });
@@ -56,6 +59,7 @@ export function TextForm({ label, action = _("Answer"), isCode, isPending, text,
   );
 }
 
+const findNoJson = (text) => (isJson(text) ? null : NOT_JSON_TEXT);
 const findEmpty = (text) => (text.trim() === "" ? EMPTY_TEXT : null);
 
 /** @param {string} id @param {string|null} problem @returns {object} the properties of its field */

@@ -93,11 +93,17 @@ function Question({ thread, question, drafts, answers }) {
       question.actions.length > 0 ? _("The graph asks for your decision.") : _("The graph asks:"),
     ),
     question.text !== "" &&
-      h(question.style === "text" ? "p" : "pre", { className: "question-text", tabIndex: 0 }, question.text),
+      h(question.is_code ? "pre" : "p", { className: "question-text", tabIndex: 0 }, question.text),
+    question.answer_schema !== "" && h(AnswerSchema, { schema: question.answer_schema }),
     h(PARTS[question.style], { question, texts, onText, isPending, answer }),
     problem && h("p", { className: "question-problem", role: "alert" }, problem),
   );
 }
+
+const AnswerSchema = ({ schema }) => [
+  h("p", { key: "title", className: "question-title" }, _("The answer's JSON schema:")),
+  h("pre", { key: "schema", className: "question-text", tabIndex: 0 }, schema),
+];
 
 function ContinuePart({ isPending, answer }) {
   return h(

@@ -144,9 +144,8 @@ NODE = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/$defs/No
 )
 def test_an_answer_that_is_neither_flat_nor_text_is_json_beside_its_schema(schema: dict[str, Any]) -> None:
     view = describe("Which tags?", schema)
-    assert view["style"] == "json"
-    question, _, shown = view["text"].split("\n\n", 2)
-    assert (question, json.loads(shown)) == ("Which tags?", schema)
+    assert (view["style"], view["text"], view["is_code"]) == ("json", "Which tags?", False)
+    assert json.loads(view["answer_schema"]) == schema
 
 
 @pytest.mark.parametrize(
