@@ -164,7 +164,10 @@ class Mirror:
         self._hub.begin_remote_run(thread_id, draft, UNKNOWN_ATTEMPT)
 
     def ask_again(self) -> None:
-        """Request the state of every run that is shown as a draft, because another process listens again."""
+        """Request the state of every run that is shown as a draft or waited for, because another process listens again."""
+        for thread_id, waiters in self._waiters.items():
+            for run_id in {each.run_id for each in waiters if not each.done.is_set()}:
+                self._ask(thread_id, run_id)
         for thread_id, run in self._runs.items():
             if not run.is_whole and self._hub.find_live_run(thread_id) is not None:
                 self._ask(thread_id, run.key.run_id)

@@ -131,6 +131,27 @@ def test_the_runs_of_all_processes_set_the_pace_of_flushes(monkeypatch: pytest.M
     assert (paces[0], reader.hub.active_run_count) == (2, 0)
 
 
+def test_a_run_that_is_waited_for_is_asked_for_again_when_a_process_listens_again() -> None:
+    """Both processes may have been cut: the first request then went to one that did not listen."""
+
+    async def story() -> bool:
+        asked, mirror = list[str](), Mirror(RunHub(), lambda _, run_id: asked.append(run_id), lambda _: None)
+        waiting = asyncio.create_task(mirror.wait_for_run("t", "r"))
+        await asyncio.sleep(0)
+        mirror.ask_again()
+        assert asked == ["r", "r"]
+        sender = Sender()
+        sender.hub.publish("t", RunStarted("r", 1, None))
+        ((kind, thread, _, attempt, offset, *_),) = sender.flush()
+        mirror.receive_state(thread, RunKey("r", attempt), offset + 1, sender.hub.find_live_run("t"))  # type: ignore[arg-type]
+        assert kind == "events"
+        mirror.ask_again()
+        assert asked == ["r", "r"]
+        return await waiting
+
+    assert asyncio.run(story())
+
+
 def test_a_missing_number_of_an_event_is_noticed() -> None:
     sender, reader = Sender(), Receiver()
     sender.hub.publish("t", RunStarted("r", 1, None))
