@@ -67,15 +67,8 @@ def timing_steps() -> Iterator[Steps]:
         run(handle)
         steps.found.append(Step(_describe(handle), time.thread_time() - start))
 
-    was_collecting = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        with patch.object(asyncio.Handle, "_run", run_timed):
-            yield steps
-    finally:
-        if was_collecting:
-            gc.enable()
+    with _collecting_nothing(), patch.object(asyncio.Handle, "_run", run_timed):
+        yield steps
 
 
 @contextmanager
@@ -92,12 +85,25 @@ def counting_step_calls() -> Iterator[list[int]]:
         steps[-1] += event in ("call", "c_call")
 
     before = sys.getprofile()
-    with patch.object(asyncio.Handle, "_run", run_counted):
+    with _collecting_nothing(), patch.object(asyncio.Handle, "_run", run_counted):
         sys.setprofile(count)
         try:
             yield steps
         finally:
             sys.setprofile(before)
+
+
+@contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """No step carries what collecting the garbage of others takes."""
+    was_collecting = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 def _describe(handle: asyncio.Handle) -> str:

@@ -30,7 +30,10 @@ def sends_unanswered(page: Page) -> Iterator[None]:
     """A message that is sent gets no reply, and is lost at the end."""
     held: list[Route] = []
     with _holding(page, SENDING, held):
-        yield
+        with page.tab.expect_request(SENDING):  # a message may wait for the reply to the one before it
+            yield
+        while not held:
+            page.tab.wait_for_timeout(10)  # lets the request be routed
         for route in held:
             route.abort()
 

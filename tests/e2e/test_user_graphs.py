@@ -135,7 +135,7 @@ def test_a_graph_without_messages_is_a_form_and_its_outputs(start: Start, visit:
     page.wait_for_answer()
     assert '"Rome 2"' in page.messages()[-1].text
     assert (
-        page.messages()[0].text == '{"city":"Rome","days":2,"fast":true,"stops":["a","b"],"mood":"quick","seat":{"row":1}}'
+        page.messages()[0].text == '{"city":"Rome","days":2,"fast":true,"stops":["a","b"],"mood":"quick","seat":{"row": 1}}'
     )
     page.save("Rome")
     form.get_by_label("City").fill("Oslo")
