@@ -77,8 +77,8 @@ class Pattern:
         parts = tuple(_fold_letters(part).letters.strip() for part in text.split("*") if part)
         escaped = [re2.escape(part) for part in parts]
         if "*" not in text:
-            # Adjacent matches are one.
-            return cls(parts, f"(?:{escaped[0]})+")
+            # Matches that touch or overlap are one.
+            return cls(parts, f"{escaped[0]}(?:{'|'.join(re2.escape(end) for end in _list_ends(parts[0]))})*")
         if not parts:
             return cls(parts, "[^ ]+")
         before, after = "[^ ]*?" * text.startswith("*"), "[^ ]*" * text.endswith("*")
@@ -92,6 +92,16 @@ class Pattern:
     @cached_property
     def _compiled(self) -> Any:
         return re2.compile(self.expression)
+
+
+def _list_ends(word: str) -> list[str]:
+    """Return what may follow a word so that the word ends there again, the shortest first: of `anna`, `nna` and `anna`."""
+    ends: list[str] = []
+    for size in range(1, len(word) + 1):
+        # A multiple of a shorter one is found by repeating that.
+        if word.startswith(word[size:]) and all(size % len(end) for end in ends):
+            ends.append(word[-size:])
+    return ends
 
 
 def is_searchable(pattern: str) -> bool:

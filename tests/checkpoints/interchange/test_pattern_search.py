@@ -34,7 +34,7 @@ def search_plainly(pattern: str, text: str) -> set[int]:
 
 def _find_plainly(parts: list[str], folded: str) -> Iterator[tuple[int, int]]:
     if len(parts) == 1:
-        yield from (each.span() for each in re.finditer(re.escape(parts[0]), folded))
+        yield from (each.span(1) for each in re.finditer(f"(?=({re.escape(parts[0])}))", folded))
         return
     for word in re.finditer("[^ ]+", folded):
         at = word.start()
@@ -68,6 +68,11 @@ def test_a_pattern_finds_what_a_plain_search_finds(pattern: str, text: str) -> N
     pattern = pattern.strip()
     assume(is_pattern(pattern))
     assert list_marks([pattern], text) == search_plainly(pattern, text)
+
+
+@given_examples(200, 2_000, st.sampled_from(["anna", "aaa", "abab", "abaab", "a"]), st.text("anb ", max_size=30))
+def test_of_a_word_that_overlaps_itself_no_rest_stays(word: str, text: str) -> None:
+    assert list_marks([word], text) == search_plainly(word, text)
 
 
 @given_examples(100, 1_000, st.lists(patterns.map(str.strip).filter(is_pattern), max_size=4), texts)
