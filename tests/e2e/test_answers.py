@@ -208,7 +208,7 @@ def test_the_answer_goes_on_after_a_kill(
     page.server.kill()
     fake_openai.release()
     page.server.start()
-    expect(page.tab.get_by_text("This answer was cut off")).to_be_visible()
+    expect(page.tab.get_by_role("main").locator("p", has_text="This answer was cut off")).to_be_visible()
     fake_openai.script(Say("Here is all of it."))
     page.tab.get_by_role("button", name=re.compile("Retry|Continue")).click()
     expect(page.log).to_contain_text("Here is all of it.")
@@ -227,7 +227,7 @@ def test_a_first_answer_that_a_kill_cut_off_before_the_panels_read_it_is_found_a
         page.server.kill()
     fake_openai.release()
     page.server.start()
-    expect(page.tab.get_by_text("This answer was cut off")).to_be_visible()
+    expect(page.tab.get_by_role("main").locator("p", has_text="This answer was cut off")).to_be_visible()
 
 
 def test_what_is_sent_while_an_answer_is_written_follows_it(talking: Page, fake_openai: FakeOpenAI) -> None:

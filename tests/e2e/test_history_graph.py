@@ -128,6 +128,7 @@ def test_what_a_restore_removed_is_dimmed_until_the_next_message(
     page.tab.get_by_role("button", name="Undo the restore").click()
     expect(removed).to_have_count(0)
     page.expect_messages(4)
+    open_history(page, size)  # so does an undo
     page.restore("Begin")
     expect(removed).to_have_count(1)
     page.composer.fill("")
