@@ -13,6 +13,7 @@ from ..values.model import Branch, Json, Message, NewMessage, Node, Thread
 from ..values.names import clean_name
 from ..values.operation import OperationKind
 from ..values.operation_detail import OperationDetail
+from ..values.standing_runs import HEAD
 from .transaction import Transaction
 
 # After these changes, the path they left is an alternative.
@@ -120,7 +121,10 @@ def fork_branch(transaction: Transaction, message_id: str | None, name: str, che
     saved = state_rows.find_saved_state(transaction.connection, transaction.thread.id, checkpoint_id, at)
     (branch,) = transaction.add_branches([(name, place)], [saved])
     of_checkpoint = checkpoint_id if saved is not None and checkpoint_id else ""
-    transaction.detail = OperationDetail(subject="branch", name=branch.name, checkpoint=of_checkpoint)
+    # As after a restore to a message, no answers of the runs after that state count on the new branch.
+    is_earlier = saved is None and branch.state_id != transaction.state_id
+    standing: dict[str, list[str]] = {HEAD: []} if is_earlier else {}
+    transaction.detail = OperationDetail(subject="branch", name=branch.name, checkpoint=of_checkpoint, standing=standing)
     transaction.switch_to(branch.id)
     return branch.id
 

@@ -49,7 +49,7 @@ class OperationDetail:
     begins_earlier: bool = False
     # The id of the checkpoint a branch was made from.
     checkpoint: str = ""
-    # The runs a copy begins with: see `StandingRuns`.
+    # The runs a copy, or a branch from an earlier state, begins with: see `StandingRuns`.
     standing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # The earlier versions of the thread also made by this operation, for the steps of a graph's run.
     joined: int = 0

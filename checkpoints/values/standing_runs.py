@@ -52,8 +52,11 @@ class StandingRuns:
     def _search(self, operations: Sequence[Operation]) -> None:
         current_id = self.branch_id
         for each in operations:
-            if each.kind is OperationKind.FORK and each.detail.standing:
-                # A copy begins with the runs of the other conversation, at its head or when a checkpoint was saved.
+            is_of_branch = each.kind is OperationKind.FORK and each.result == self.branch_id
+            is_of_earlier_state = is_of_branch and self.saved_id is None
+            if each.detail.standing and (is_of_earlier_state or any(each.detail.standing.values())):
+                # A copy begins with the runs of the other conversation, at its head or when a checkpoint was saved. A
+                # branch from an earlier state begins without runs, unless a checkpoint from before it was restored.
                 self.ids += each.detail.standing.get(self.saved_id or HEAD, [])
                 self._is_over = True
             elif self.saved_id is not None:
@@ -67,7 +70,7 @@ class StandingRuns:
             for change in reversed(each.changes):
                 if change.table == "thread":
                     current_id = change.before.get("branch_id", current_id)
-            if each.kind is OperationKind.FORK and each.result == self.branch_id:
+            if is_of_branch:
                 # The runs at the fork, or when its checkpoint was saved, also count on the new branch.
                 self.branch_id, self.saved_id = current_id, self.saved_id or each.detail.checkpoint or None
 

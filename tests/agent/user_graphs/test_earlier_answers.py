@@ -400,6 +400,26 @@ def test_a_branch_from_a_checkpoint_has_the_answers_that_stood_when_it_was_saved
     play(tmp_path, story, one_node(body))
 
 
+@pytest.mark.parametrize("body", [ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH])
+def test_a_branch_from_before_the_answers_asks_all_questions_again(body: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        thread = chat.store.get_thread(chat.thread_id)
+        for each in ("a", "b", "c"):
+            await answer(chat, each)
+        chat.store.fork(chat.thread_id, thread.head_id)
+        for each in ("A", "B"):
+            assert (await answer(chat, each)).state is RunState.WAITING
+        fork_here(chat)
+        assert list_asked(chat) == ["third?"]
+        assert (await answer(chat, "C")).state is RunState.DONE
+        assert chat.said()[-1] == ("ai", "done", "A B C")
+        chat.store.switch(chat.thread_id, thread.branch_id)
+        assert (list_asked(chat), chat.said()[-1]) == ([], ("ai", "done", "a b c"))
+
+    play(tmp_path, story, one_node(body))
+
+
 ASKS_SIDE_BY_SIDE = one_node(
     """
 beta_has_asked = asyncio.Event()
