@@ -74,7 +74,15 @@ def list_open_subgraphs(
 def select_open_subgraphs(
     connection: sa.Connection, root: StoredState, *, run_ids: Collection[str] | None
 ) -> list[StoredState]:
-    """Return the newest state of each subgraph in the step after a state, unless all of them have ended.
+    """Return the newest state of each subgraph in the step after a state, unless all of them have ended."""
+    found = select_step_subgraphs(connection, root, run_ids=run_ids)
+    return found if any(not is_resting(state.body["values"]) for state in found) else []
+
+
+def select_step_subgraphs(
+    connection: sa.Connection, root: StoredState, *, run_ids: Collection[str] | None
+) -> list[StoredState]:
+    """Return the newest state of each subgraph in the step after a state.
 
     With `run_ids`, states of other runs do not count, see `select_state_below`.
     """
@@ -86,8 +94,7 @@ def select_open_subgraphs(
         state = select_state_below(connection, root.thread_id, root, namespace, run_ids=run_ids)
         if state is not None and _is_in_step(state, newest):
             newest[namespace] = state
-    found = [newest[each] for each in namespaces if each in newest]
-    return found if any(not is_resting(state.body["values"]) for state in found) else []
+    return [newest[each] for each in namespaces if each in newest]
 
 
 def list_path(namespace: str) -> list[str]:

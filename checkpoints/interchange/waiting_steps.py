@@ -69,14 +69,14 @@ class StepReader:
 
     def read_step(self, root: StoredState) -> WaitingStep | None:
         """Return the step after a state as it waits; None where it does not, or has something that no text carries."""
-        from ..graph_states.open_subgraphs import select_open_subgraphs  # noqa: PLC0415  (it needs LangGraph's checkpoints)
+        from ..graph_states.open_subgraphs import select_step_subgraphs  # noqa: PLC0415  (it needs LangGraph's checkpoints)
 
         is_standing, connection = root.number == self.thread.state_id, self.connection
         try:
             own = self._read_writes(root, is_standing=is_standing)
             if not any(each.channel == _QUESTION for each in own):
                 return None
-            below = select_open_subgraphs(connection, root, run_ids=self._list_runs(root, is_standing=is_standing))
+            below = select_step_subgraphs(connection, root, run_ids=self._list_runs(root, is_standing=is_standing))
             found = [(root, own), *((each, self._read_writes(each, is_standing=is_standing)) for each in below)]
         except (ValueError, TypeError):  # a damaged write
             return None

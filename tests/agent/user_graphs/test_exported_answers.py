@@ -127,7 +127,13 @@ SENDS = one_node(
     "def split(state):\n    last = state['messages'][-1]\n"
     "    return [Send('node', {'who': each, 'last': last}) for each in ('a?', 'b?', 'c?')]"
 ).replace('builder.add_edge(START, "node")', 'builder.add_conditional_edges(START, split, ["node"])')
+CALLS_A_GRAPH = one_node(
+    NODES_OF_A_SUBGRAPH.replace("node = StateGraph", "inner = StateGraph")
+    + "\n\n\nasync def node(state):\n    made = await inner.ainvoke({'messages': []})\n"
+    "    return {'messages': [AIMessage(f\"{made['messages'][-1].text} {interrupt('fourth?')} {interrupt('fifth?')}\")]}"
+)
 ALL = [*map(one_node, (ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH)), NODES, BESIDE, SUBGRAPHS_BESIDE, SENDS]
+ALL += [CALLS_A_GRAPH]
 
 
 @pytest.mark.parametrize("is_imported", [False, True])
@@ -231,3 +237,18 @@ def test_the_questions_of_sends_go_along_with_their_answers(order: Sequence[str]
         assert list_answers(chat) == {f"{asked} answer {place}" for place, asked in enumerate(order)}
 
     play(tmp_path, story, SENDS)
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_graph_that_a_node_calls_has_its_answers_elsewhere(place: int, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for each in range(5):
+            if each == place:
+                before = read_rest(chat)
+                move_by_file(chat)
+                assert read_rest(chat) == before
+            await answer_to(chat, list_asked(chat)[0], f"a{each}")
+        assert chat.said()[-1] == ("ai", "done", "a0 a1 a2 a3 a4")
+
+    play(tmp_path, story, CALLS_A_GRAPH)
