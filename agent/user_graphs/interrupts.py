@@ -18,6 +18,7 @@ from agent.user_graphs.message_channel import find_messages_channel
 from agent.user_graphs.opening import UserGraph
 from agent.user_graphs.savers import Savers
 from checkpoints import StateError
+from checkpoints.values.graph_state import INPUT_CHANNEL
 from checkpoints.values.sentence import sentence
 
 _CHANNEL, _RESUME = "__interrupt__", "__resume__"
@@ -39,6 +40,15 @@ class QuestionGoneError(StateError):
     def __init__(self) -> None:
         super().__init__(
             sentence("The graph was changed: the node that asked this is gone, and no answer reaches it. Send a message.")
+        )
+
+
+class InputMissingError(StateError):
+    """A function with `@entrypoint` runs again for an answer, and the file of an import did not have its input."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            sentence("This question cannot be answered here: its input is not in the imported file. Send a message.")
         )
 
 
@@ -99,7 +109,8 @@ class AnswerUse:
 async def require_nodes(
     user_graph: UserGraph, savers: Savers, thread_id: str, written: Sequence[PendingWrite], question_ids: Collection[str]
 ) -> None:
-    """Raise `QuestionGoneError` where the node that asked one of the questions is not in the graph any more.
+    """Raise `QuestionGoneError` where the node that asked one of the questions is not in the graph any more, and
+    `InputMissingError` where it cannot run.
 
     `written` are the writes of tasks since the state where the conversation stands.
     """
@@ -121,11 +132,19 @@ async def _require_tasks(
                 asking.setdefault(each.id, set()).add(task_id)
     # A function with `@task` asks for its entrypoint as well, and is no task of the state.
     if any(task_ids.isdisjoint(task.id for task in reached.tasks) for task_ids in asking.values()):
-        raise QuestionGoneError
+        raise InputMissingError if await _is_without_input(saver, reached) else QuestionGoneError
     for task in (task for task in reached.tasks if any(task.id in task_ids for task_ids in asking.values())):
         if isinstance(task.state, StateSnapshot):
             below = await saver.aget_tuple(task.state.config)
             await _require_tasks(saver, task.state, below.pending_writes or () if below else (), question_ids)
+
+
+async def _is_without_input(saver: BaseCheckpointSaver[int], reached: StateSnapshot) -> bool:
+    """Return whether tasks of a state take its input, which it does not have."""
+    found = await saver.aget_tuple(reached.config)
+    if found is None or found.metadata.get("source") != "input":
+        return False
+    return INPUT_CHANNEL in found.checkpoint["channel_versions"].keys() - found.checkpoint["channel_values"].keys()
 
 
 def _list_open_tasks(written: Sequence[PendingWrite]) -> set[str]:

@@ -18,7 +18,7 @@ from ..rows.write_rows import StateKey
 from ..store import Store
 from ..values.applied_references import Applied
 from ..values.errors import RunActiveError, RunTakenError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
-from ..values.graph_state import INPUT_CHANNEL, Reference, list_paths, read_kind, unwrap_snapshot
+from ..values.graph_state import ENTRYPOINT_CHANNELS, INPUT_CHANNEL, Reference, list_paths, read_kind, unwrap_snapshot
 from ..values.model import Json, Node, Thread
 from ..values.operation import Caller, Operation
 from .applied_steps import AppliedStep, AppliedSteps
@@ -188,8 +188,13 @@ class StateWriter:
 
 
 def _name_taken_input(put: StatePut, parent: StoredState, names: StepNames) -> Applied:
-    """Name a run's input once its first step has taken it. Delete the stored copy, since the channels hold it now."""
+    """Name a run's input once its first step has taken it. Delete the stored copy, since the channels hold it now.
+
+    Those of a function with `@entrypoint` do not, and a question to which a person goes back needs it again.
+    """
     taken = list_numbers(parent.body["values"].get(INPUT_CHANNEL))
+    if not names.values.keys().isdisjoint(ENTRYPOINT_CHANNELS):
+        return []
     if len(taken) != 1 or INPUT_CHANNEL in names.values or put.metadata.get("source") != "loop":
         return []
     stored = value_rows.select_value(names.connection, taken[0], names.thread_id)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from ..values import limits
-from ..values.graph_state import Reference, is_own_channel, read_kind, unwrap_snapshot
+from ..values.graph_state import INPUT_CHANNEL, Reference, is_own_channel, read_kind, unwrap_snapshot
 from ..values.model import Json, MessageStatus
 from ..values.sentence import plural_sentence, sentence
 from .image_parts import OMITTED_IMAGES
@@ -20,7 +20,10 @@ def list_warnings(doc: Document, graphs: Collection[str] = ()) -> list[str]:
         found.append(_describe_left_out(doc.left_out))
     if doc.thread.without_states:
         found.append(sentence("The states of its graph are not in it: a graph begins anew there."))
-    if names := sorted({_name_channel(part.namespace, name) for part in doc.states for name in part.left_out}):
+    left_out = {(part.namespace, name) for part in doc.states for name in part.left_out}
+    if ("", INPUT_CHANNEL) in left_out:
+        found.append(sentence("A question in it cannot be answered: the input of its function is not plain JSON."))
+    if names := sorted(_name_channel(*each) for each in left_out if each[1] != INPUT_CHANNEL):
         found.append(
             sentence("Values of its graph that are not plain JSON are not in it: {names}.", names=_join_names(names))
         )

@@ -1,11 +1,12 @@
 """Checks of the states of a graph in a document: all that they name is there, and no state is larger than one may be."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 from ..values.errors import InvalidDocumentError
-from ..values.graph_state import ENTRYPOINT_CHANNELS, TASKS_CHANNEL, Reference, read_kind, unwrap_snapshot
+from ..values.graph_state import ENTRYPOINT_CHANNELS, INPUT_CHANNEL, TASKS_CHANNEL, Reference, read_kind, unwrap_snapshot
 from ..values.limits import (
     MAX_DOCUMENT_STATES,
     MAX_STATE_CHARS,
@@ -35,7 +36,6 @@ def check_document_states(document: Document) -> None:
             raise InvalidDocumentError(sentence("names a message that is not in the file"), f"{field}.message")
         for name, reference in part.values.items():
             _check_reference(name, reference, f"{field}.values.{name[:80]}", len(document.state_values), messages)
-        _check_tasks(part.values.get(TASKS_CHANNEL), f"{field}.values.{TASKS_CHANNEL}", document)
         known[part.namespace, part.id] = field
     _check_parents(document.states)
     holders = [(f"branches[{index}].state", part.state) for index, part in enumerate(document.branches)]
@@ -44,6 +44,9 @@ def check_document_states(document: Document) -> None:
         if state is not None and ("", state) not in known:
             raise InvalidDocumentError(sentence("names a state that is not in the file"), field)
     check_state_sizes([part.values for part in document.states], [part.json for part in document.state_values])
+    for index, part in enumerate(document.states):
+        _check_tasks(part.values.get(TASKS_CHANNEL), f"states[{index}].values.{TASKS_CHANNEL}", document)
+    _check_inputs(document.states)
     for index, write in enumerate(document.state_writes):
         if (write.namespace, write.state) not in known:
             raise InvalidDocumentError(sentence("names a state that is not in the file"), f"state_writes[{index}].state")
@@ -79,7 +82,7 @@ def _check_reference(name: str, reference: Reference, field: str, count: int, me
             is_known = message_id in messages
         case _:
             is_known = False
-    if not is_known or (name.startswith(OWN_PREFIX) and name not in (*ENTRYPOINT_CHANNELS, TASKS_CHANNEL)):
+    if not is_known or (name.startswith(OWN_PREFIX) and name not in (*ENTRYPOINT_CHANNELS, INPUT_CHANNEL, TASKS_CHANNEL)):
         raise InvalidDocumentError(sentence("names something that is not in the file"), field)
 
 
@@ -91,6 +94,19 @@ def _check_tasks(reference: Reference, field: str, document: Document) -> None:
     is_list = read_kind(unwrap_snapshot(reference)) in ("v", "r") or reference is None
     if not is_list or None in values:
         raise InvalidDocumentError(sentence("names something that is not in the file"), field)
+
+
+def _check_inputs(states: Sequence[StatePart]) -> None:
+    """Refuse an input that is named elsewhere as well: its value is deleted once a step has taken it."""
+    inputs = [part.values.get(INPUT_CHANNEL) for part in states]
+    places = sorted(place for each in inputs for first, last in _iterate_runs(each) for place in range(first, last + 1))
+    is_named = len({*places}) < len(places)
+    for index, part in enumerate(states):
+        runs = [run for name, each in part.values.items() if name != INPUT_CHANNEL for run in _iterate_runs(each)]
+        if is_named or any(bisect_left(places, first) < bisect_right(places, last) for first, last in runs):
+            raise InvalidDocumentError(
+                sentence("has a value that something else names too"), f"states[{index}].values.{INPUT_CHANNEL}"
+            )
 
 
 def _is_run(run: Any, count: int) -> bool:

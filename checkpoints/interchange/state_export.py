@@ -35,7 +35,7 @@ from .state_checks import OWN_PREFIX
 from .state_values import can_convert
 from .subgraph_states import SubgraphChoice
 from .typed_values import write_stored
-from .waiting_steps import StepReader
+from .waiting_steps import StepReader, WaitingStep
 from .waymark import StatePart
 
 _STATE = TypeAdapter(StatePart)
@@ -53,6 +53,7 @@ class StateExport:
     writes: list[Json] = field(default_factory=list)  # of steps that wait
     _ids: dict[int, str] = field(default_factory=dict)  # by number
     _own_runs: dict[int, str] = field(default_factory=dict)  # of the states of open subgraphs, by number
+    _starting: set[tuple[str, str]] = field(default_factory=set)  # states that go on with their input, by namespace and id
     _numbers: list[int] = field(default_factory=list)  # of the values, ascending
 
     def find_id(self, number: int | None) -> str | None:
@@ -96,7 +97,8 @@ class StateExport:
         chosen = below.union(root.number for root in roots)
         states = [state for state in found if state.number in chosen]
         self._own_runs = {number: step.root.run_id for step in waiting for number in step.below}
-        runs = {run for state in states for run in list_value_runs(_list_own_values(state))}  # states share most of them
+        self._starting = _list_starting(states, waiting)
+        runs = {run for state in states for run in list_value_runs(self._list_values(state))}  # states share most of them
         numbers = {number for first, last in runs for number in range(first, last + 1)}
         try:
             self._read_values(connection, numbers)
@@ -111,7 +113,16 @@ class StateExport:
     def _is_wanted(self, state: StoredState, choice: StateChoice) -> bool:
         if not (state.namespace or state.number in choice.numbers) or state.body["metadata"].get(_DELTA_COUNTERS):
             return False
-        return all(each is None or each in self.message_ids for each, _ in list_paths(_list_own_values(state)))
+        return all(each is None or each in self.message_ids for each, _ in list_paths(self._list_values(state)))
+
+    def _list_values(self, state: StoredState) -> Mapping[str, Reference]:
+        """Return the values of a state that count: an input that it goes on with, and LangGraph's lists with items."""
+        takes_input = (state.namespace, state.checkpoint_id) in self._starting
+        return {
+            name: reference
+            for name, reference in state.body["values"].items()
+            if (takes_input if name == INPUT_CHANNEL else not _is_empty(name, reference))
+        }
 
     def _read_values(self, connection: sa.Connection, numbers: Collection[int]) -> None:
         """Read values as texts. Raises `DamagedStateError` for damaged ones, and for more than any document holds."""
@@ -124,7 +135,7 @@ class StateExport:
 
     def _add_state(self, state: StoredState, message_id: str | None) -> None:
         body, metadata = state.body, state.body["metadata"]
-        values = {name: self._translate(each) for name, each in _list_own_values(state).items()}
+        values = {name: self._translate(each) for name, each in self._list_values(state).items()}
         left_out = sorted(name for name, reference in values.items() if reference is _LOST)
         part: Json = {
             "id": state.checkpoint_id,
@@ -145,7 +156,9 @@ class StateExport:
             "left_out": left_out,
         }
         own = {name for name in values if name.startswith(OWN_PREFIX)}.difference(ENTRYPOINT_CHANNELS)
-        if own - {TASKS_CHANNEL} or values.get(TASKS_CHANNEL) is _LOST:
+        if own - {INPUT_CHANNEL, TASKS_CHANNEL} or values.get(TASKS_CHANNEL) is _LOST:
+            return
+        if state.namespace and values.get(INPUT_CHANNEL) is _LOST:  # the node around the subgraph hands it over again
             return
         try:
             _STATE.validate_json(to_json(part))
@@ -198,6 +211,13 @@ def _select_without_gaps(states: Sequence[StoredState], wanted: set[int]) -> lis
     return [state for state in states if state.number in linked and not state.namespace]
 
 
+def _list_starting(states: Sequence[StoredState], waiting: Sequence[WaitingStep]) -> set[tuple[str, str]]:
+    """Return the states whose tasks wait, and the newest of each subgraph. In a function, all tasks begin with the input."""
+    parents = {state.parent for state in states}
+    newest = {(each.namespace, each.checkpoint_id) for each in states if each.namespace and each.number not in parents}
+    return newest.union((each["namespace"], each["state"]) for step in waiting for each in step.writes)
+
+
 def leave_out_states(document: Json) -> Json:
     """Return a document without its states."""
     holders = {
@@ -239,10 +259,6 @@ def _is_json_scalar(scalar: Any) -> bool:
     return scalar is None
 
 
-def _list_own_values(state: StoredState) -> Mapping[str, Reference]:
-    """Return the values of a state without those that LangGraph has not begun: an input, and lists that are empty."""
-    return {
-        name: reference
-        for name, reference in state.body["values"].items()
-        if name != INPUT_CHANNEL and not (name.startswith(OWN_PREFIX) and unwrap_snapshot(reference) in (None, ["r", []]))
-    }
+def _is_empty(name: str, reference: Reference) -> bool:
+    """Return whether a channel of LangGraph's own has nothing."""
+    return name.startswith(OWN_PREFIX) and unwrap_snapshot(reference) in (None, ["r", []])

@@ -1,11 +1,13 @@
 """A file has the answers that stand where a conversation waits: none that was taken back goes along, or comes back."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.user_graphs.interrupts import InputMissingError
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
 from tests.agent.running import Running
@@ -132,8 +134,25 @@ CALLS_A_GRAPH = one_node(
     + "\n\n\nasync def node(state):\n    made = await inner.ainvoke({'messages': []})\n"
     "    return {'messages': [AIMessage(f\"{made['messages'][-1].text} {interrupt('fourth?')} {interrupt('fifth?')}\")]}"
 )
+IN_AN_ENTRYPOINT = """
+from langgraph.func import entrypoint, task
+from langgraph.types import interrupt
+
+
+@task
+async def ask(text):
+    return interrupt(text)
+
+
+@entrypoint()
+async def graph(given, *, previous=None):
+    if given == "no questions":
+        return entrypoint.final(value=given, save=given)
+    said = [await ask("first?"), interrupt("second?"), await ask("third?")]
+    return entrypoint.final(value=[previous, given, said], save=said)
+"""
 ALL = [*map(one_node, (ASKS_TWICE, IN_A_SUBGRAPH, NODES_OF_A_SUBGRAPH)), NODES, BESIDE, SUBGRAPHS_BESIDE, SENDS]
-ALL += [CALLS_A_GRAPH]
+ALL += [CALLS_A_GRAPH, IN_AN_ENTRYPOINT]
 
 
 @pytest.mark.parametrize("is_imported", [False, True])
@@ -237,6 +256,73 @@ def test_the_questions_of_sends_go_along_with_their_answers(order: Sequence[str]
         assert list_answers(chat) == {f"{asked} answer {place}" for place, asked in enumerate(order)}
 
     play(tmp_path, story, SENDS)
+
+
+@pytest.mark.parametrize("given", ["a text", '"a text in JSON"', '{"n": 2, "deep": {"of": [1, null]}}', "7", "[]", "[1]"])
+@pytest.mark.parametrize("moves", [(0,), (1,), (2,), (0, 1, 2)])
+def test_a_function_with_entrypoint_is_answered_elsewhere_as_here(moves: Sequence[int], given: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("no questions")
+        await chat.say(given)
+        for place, asked in enumerate(("first?", "second?", "third?")):
+            if is_moved and place in moves:
+                move_by_file(chat)
+            assert list_asked(chat) == [asked]
+            await answer_to(chat, asked, f"answer {place}")
+        results.append(chat.said())
+        chat.store.undo(chat.thread_id)
+        await answer_to(chat, "third?", "another")
+        results.append(chat.said())
+
+    results: list[Any] = []
+    for is_moved in (False, True):
+        folder = tmp_path / str(is_moved)
+        folder.mkdir()
+        play(folder, story, IN_AN_ENTRYPOINT)
+    assert results[:2] == results[2:]
+    assert "answer 2" in results[0][-1][2]
+
+
+@pytest.mark.parametrize("given", ["a text", '{"n": 2}', '{"n": [2]}'])
+@pytest.mark.parametrize("way", ["undo", "restore"])
+def test_a_function_that_has_ended_has_its_input_at_its_questions(way: str, given: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say(given)
+        chat.store.save(chat.thread_id)
+        for each in ("first?", "second?", "third?"):
+            await answer_to(chat, each, "kept")
+        if way == "undo":
+            chat.store.undo(chat.thread_id)
+        move_by_file(chat)
+        if way == "restore":
+            (saved,) = chat.store.list_checkpoints(chat.thread_id)
+            chat.store.restore(chat.thread_id, saved.id)
+        while list_asked(chat):
+            await answer_to(chat, list_asked(chat)[0], "other")
+        assert json.loads(chat.said()[-1][2].strip("`json\n"))["output"][1] == (
+            json.loads(given) if given[0] == "{" else given
+        )
+        assert "other" in chat.said()[-1][2]
+
+    play(tmp_path, story, IN_AN_ENTRYPOINT)
+
+
+def test_an_answer_to_a_function_without_its_input_is_refused_with_a_true_sentence(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        document = transfer.export_document(chat.store, chat.thread_id)
+        del document["states"][-1]["values"]["__start__"]
+        text = transfer.waymark.write_document(document).text
+        chat.thread_id = str(transfer.import_thread(chat.store, reading.read_document(text), graphs=["graph"]).result)
+        assert list_asked(chat) == ["first?"]
+        with pytest.raises(InputMissingError):
+            await answer_to(chat, "first?", "lost")
+        assert list_asked(chat) == ["first?"]
+        await chat.send("no questions")
+        await chat.until(lambda: not chat.runs.list_running_threads())
+        assert "no questions" in chat.said()[-1][2]
+
+    play(tmp_path, story, IN_AN_ENTRYPOINT)
 
 
 @pytest.mark.parametrize("place", range(5))

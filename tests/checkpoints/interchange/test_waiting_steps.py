@@ -1,10 +1,12 @@
 """A question that waits goes into a file with the work of its subgraphs, and is answered elsewhere as it would be here."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -98,11 +100,93 @@ def test_a_question_is_answered_elsewhere_as_it_would_be_here(kind: str, store: 
         other.database.close()
 
 
+@task
+def ask_about(given: Any) -> Any:
+    return [interrupt("One?"), given]
+
+
+def run_twice(given: Any, *, previous: Any = None) -> Any:
+    said = [previous, ask_about(given).result(), interrupt("Two?"), given]
+    return entrypoint.final(value=said, save=said)
+
+
+def attach_function(store: Store) -> Any:
+    return WaymarkSaver(store).attach(entrypoint()(run_twice))
+
+
+def move(store: Store) -> tuple[Store, str]:
+    other = Store(Database.in_memory())
+    return other, str(transfer.import_thread(other, reading.read_document(transfer.export(store, "t"))).result)
+
+
+MESSAGE = HumanMessage("hi", id="h")
+
+
+@pytest.mark.parametrize(
+    "given", ["x" * 100, {"n": 2}, {"n": 2, "m": [1, "x" * 300]}, 7, [], [MESSAGE], {"messages": [MESSAGE]}]
+)
+def test_a_function_has_its_input_elsewhere(given: Any, store: Store) -> None:
+    graph, config = attach_function(store), make_config("t")
+    for _ in range(2):
+        graph.invoke(given, config)
+        for answered in range(2):
+            other, made = move(store)
+            moved = attach_function(other)
+            assert [each.value for each in moved.get_state(make_config(made)).interrupts] == [("One?", "Two?")[answered]]
+            for step in range(answered, 2):
+                answer_next(moved, made, f"answer {step}")
+            answer_next(graph, "t", f"answer {answered}")
+        assert moved.get_state(make_config(made)).values == graph.get_state(config).values
+        assert graph.get_state(config).values[1:] == [["answer 0", given], "answer 1", given]
+        assert is_whole(other)
+        other.undo(made)
+        answer_next(moved, made, "another")
+        assert moved.get_state(make_config(made)).values[2] == "another"
+
+
+def test_an_input_that_is_not_plain_is_left_out_and_the_preview_says_so(store: Store) -> None:
+    attach_function(store).invoke({"when": datetime(2026, 1, 1, tzinfo=UTC)}, make_config("t"))
+    document = reading.read_document(transfer.export(store, "t"))
+    assert [part.left_out for part in document.states] == [["__start__"]]
+    assert transfer.list_warnings(document) == [
+        "A question in it cannot be answered: the input of its function is not plain JSON."
+    ]
+    assert is_whole(move(store)[0])
+
+
+@pytest.mark.parametrize("given", [{"n": 2}, datetime(2026, 1, 1, tzinfo=UTC)])
+def test_a_function_that_a_node_calls_has_its_input_or_is_asked_again(given: Any, store: Store) -> None:
+    inner = entrypoint()(run_twice)
+
+    def call(_: Channels) -> Channels:
+        return {"messages": [AIMessage(str(inner.invoke(given)), id="said")]}
+
+    def attach_calling(store: Store) -> Any:
+        return WaymarkSaver(store).attach(build(call=call).compile())
+
+    graph = attach_calling(store)
+    ask(graph, "t", "go")
+    answer_next(graph, "t", "first")
+    other, made = move(store)
+    moved = attach_calling(other)
+    if isinstance(given, dict):
+        answer_next(moved, made, "second")
+    else:
+        assert not moved.get_state(make_config(made)).interrupts
+        moved.invoke(None, make_config(made))
+        for each in ("first", "second"):
+            answer_next(moved, made, each)
+    answer_next(graph, "t", "second")
+    assert moved.get_state(make_config(made)).values == graph.get_state(make_config("t")).values
+    assert is_whole(other)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("state", "other"),
         ("channel", "__pregel_tasks"),
+        ("channel", "__start__"),
         ("channel", "waymark:rest"),
         ("json", '{"@message":{"type":"other","data":{"content":"x"}}}'),
         ("json", '{"@message":{"type":"ai","data":{"content":1}}}'),
