@@ -21,7 +21,8 @@ from .waymark import Document, StatePart
 MAX_INLINE_CHARS = 64
 OWN_PREFIX = "__"  # of the channels in which LangGraph keeps what runs next
 NOTE_PREFIX = "waymark:"  # of notes that Waymark keeps among the writes of tasks
-WAITING_CHANNELS = ("__interrupt__", "__resume__", "__no_writes__", "__return__")  # to which the tasks of a step may write
+# To these, the tasks of a step may write.
+WAITING_CHANNELS = (*ENTRYPOINT_CHANNELS, TASKS_CHANNEL, "__interrupt__", "__resume__", "__no_writes__", "__return__")
 
 
 def check_document_states(document: Document) -> None:
@@ -51,7 +52,8 @@ def check_document_states(document: Document) -> None:
         if (write.namespace, write.state) not in known:
             raise InvalidDocumentError(sentence("names a state that is not in the file"), f"state_writes[{index}].state")
         is_own = write.channel.startswith((OWN_PREFIX, NOTE_PREFIX))
-        if is_own and write.channel not in (*ENTRYPOINT_CHANNELS, *WAITING_CHANNELS):
+        has_tasks = write.channel != TASKS_CHANNEL or typed_values.read_tasks(write.json) is not None
+        if (is_own and write.channel not in WAITING_CHANNELS) or not has_tasks:
             raise InvalidDocumentError(sentence("names something that is not in the file"), f"state_writes[{index}].channel")
     _check_value_texts(document)
 

@@ -14,7 +14,6 @@ from ..rows import run_rows, state_rows, write_rows
 from ..rows.state_rows import StoredState
 from ..rows.write_rows import Write
 from ..store import Store
-from ..values.graph_state import ENTRYPOINT_CHANNELS
 from ..values.model import Json, Thread
 from ..values.operation import Operation
 from ..values.run import RunState
@@ -119,7 +118,7 @@ def _choose_writes(answers: StandingAnswers, stored: Sequence[Write]) -> Sequenc
 
 
 def _write_part(state: StoredState, write: Write) -> Json | None:
-    is_known = not write.channel.startswith(OWN_PREFIX) or write.channel in (*ENTRYPOINT_CHANNELS, *WAITING_CHANNELS)
+    is_known = not write.channel.startswith(OWN_PREFIX) or write.channel in WAITING_CHANNELS
     text = write_typed_text(write.type, write.data) if is_known else None
     if text is None:
         return None

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from checkpoints import Database, InvalidDocumentError, Store
 from checkpoints.graph_states import WaymarkSaver
@@ -45,12 +45,22 @@ def make_last(_: Channels) -> Channels:
     return {"messages": [AIMessage("last", id="last")], "notes": ["last"]}
 
 
+def work(given: Any) -> Channels:
+    return {"messages": [AIMessage(f"worked {given['n']}", id=f"work {given['n']}")]}
+
+
+def make_sending() -> Any:
+    beside = build(draft=draft).add_node("work", work).add_node("other", twice).add_edge(START, "other")
+    return beside.add_conditional_edges("draft", lambda _: [Send("work", {"n": n}) for n in range(2)], ["work"])
+
+
 GRAPHS: dict[str, Callable[[], Any]] = {
     "node": lambda: build(send=send, last=make_last),
     "subgraph": lambda: build(begin=draft, team=build(draft=draft, send=send).compile(), last=make_last),
     "two deep": lambda: build(team=build(draft=draft, inner=build(draft=draft, send=send).compile()).compile()),
     "one after the other": lambda: build(team=build(draft=draft, send=send, again=twice).compile(), last=make_last),
     "side by side": make_beside,
+    "beside one that sends": make_sending,
     "with a memory": lambda: build(team=build(draft=draft, send=send).compile(checkpointer=True), last=make_last),
 }
 
