@@ -103,9 +103,14 @@ def list_path(namespace: str) -> list[str]:
 
 
 def _is_in_step(state: StoredState, newest: Mapping[str, StoredState]) -> bool:
-    """Return whether a subgraph was begun by the newest states around it, not by earlier states."""
+    """Return whether a subgraph was begun by the newest states around it, not by earlier states.
+
+    For one begun by a `@task`, LangGraph notes the graph's own state at the namespace of the node that called the task.
+    """
     parents: Mapping[str, str] = state.body["metadata"].get("parents", {})
-    return "" in parents and all(newest[name].checkpoint_id == parents[name] for name in parents if name in newest)
+    root_id = newest[""].checkpoint_id
+    around = [name for name in parents if name in newest and parents[name] != root_id]
+    return parents.get("") == root_id and all(newest[name].checkpoint_id == parents[name] for name in around)
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,14 @@ CALLS_A_GRAPH = one_node(
     + "\n\n\nasync def node(state):\n    made = await inner.ainvoke({'messages': []})\n"
     "    return {'messages': [AIMessage(f\"{made['messages'][-1].text} {interrupt('fourth?')} {interrupt('fifth?')}\")]}"
 )
+CALLS_BY_A_TASK = CALLS_A_GRAPH.replace("{interrupt('fourth?')} {interrupt('fifth?')}", "{await call()}").replace(
+    "async def node(state):",
+    "from langgraph.func import task\n\n\ndef low(state):\n"
+    "    return {'messages': [AIMessage(f\"{interrupt('fourth?')} {interrupt('fifth?')}\")]}\n\n\n"
+    "lower = StateGraph(State).add_node(low).add_edge(START, 'low').compile()\n\n\n"
+    "@task\nasync def call():\n    return (await lower.ainvoke({'messages': []}))['messages'][-1].text\n\n\n"
+    "async def node(state):",
+)
 IN_AN_ENTRYPOINT = """
 from langgraph.func import entrypoint, task
 from langgraph.types import interrupt
@@ -325,8 +333,9 @@ def test_an_answer_to_a_function_without_its_input_is_refused_with_a_true_senten
     play(tmp_path, story, IN_AN_ENTRYPOINT)
 
 
+@pytest.mark.parametrize("text", [CALLS_A_GRAPH, CALLS_BY_A_TASK])
 @pytest.mark.parametrize("place", range(5))
-def test_a_graph_that_a_node_calls_has_its_answers_elsewhere(place: int, tmp_path: Path) -> None:
+def test_a_graph_that_a_node_calls_has_its_answers_elsewhere(place: int, text: str, tmp_path: Path) -> None:
     async def story(chat: Running) -> None:
         await chat.say("go")
         for each in range(5):
@@ -337,4 +346,4 @@ def test_a_graph_that_a_node_calls_has_its_answers_elsewhere(place: int, tmp_pat
             await answer_to(chat, list_asked(chat)[0], f"a{each}")
         assert chat.said()[-1] == ("ai", "done", "a0 a1 a2 a3 a4")
 
-    play(tmp_path, story, CALLS_A_GRAPH)
+    play(tmp_path, story, text)
