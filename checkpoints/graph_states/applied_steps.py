@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -10,40 +10,33 @@ from ..rows.write_rows import StateKey, Write
 from ..values.graph_state import OWN_PREFIXES
 
 _MAX_STEPS = 1_000
-# Threads of writes that LangGraph has submitted before a state may not have begun yet. Then the history lacks a result.
-_FIRST_WRITE_SECONDS, _OTHER_WRITES_SECONDS = 0.25, 0.002
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedStep:
-    """A step as it is known: the channels that its state holds whole, and whether its run had written the state before."""
+    """A step whose state is written. `late_key` is for its writes that come afterwards."""
 
+    late_key: StateKey
     whole_channels: Collection[str]
-    is_same_run: bool
 
-    def keeps(self, channel: str) -> bool:
-        """Return whether the channel's value is rebuilt from its writes."""
-        return channel not in self.whole_channels and not channel.startswith(OWN_PREFIXES)
+    def holds(self, write: Write) -> bool:
+        """Return whether the state has a write's value. Other channels are rebuilt from the writes to the state before."""
+        return write.channel in self.whole_channels or write.channel.startswith(OWN_PREFIXES)
 
 
 class AppliedSteps:
-    """The last steps of this process, until a run begins at their state again."""
+    """The last steps of this process, by the state before the step and the reading with which its run began."""
 
     def __init__(self) -> None:
-        self._steps: OrderedDict[StateKey, AppliedStep] = OrderedDict()
+        self._steps: OrderedDict[tuple[StateKey, object], AppliedStep] = OrderedDict()
         self._lock = threading.Condition()
         self._announced: Counter[StateKey] = Counter()
-        self._begun: OrderedDict[StateKey, None] = OrderedDict()
 
     @contextmanager
     def announce_writes(self, key: StateKey) -> Iterator[None]:
-        """Let the state after a step wait for writes of the step that are on their way."""
+        """Let the state after a step wait for writes of the step that are on their way, so that it can name them."""
         with self._lock:
             self._announced[key] += 1
-            self._begun[key] = None
-            while len(self._begun) > _MAX_STEPS:
-                self._begun.popitem(last=False)
-            self._lock.notify_all()
         try:
             yield
         finally:
@@ -51,29 +44,20 @@ class AppliedSteps:
                 self._announced -= Counter([key])
                 self._lock.notify_all()
 
-    def await_writes(self, key: StateKey, *, is_of_step: bool) -> None:
-        """Wait for writes on their way; after a step also for the first one to begin, for a moment."""
+    def await_writes(self, key: StateKey) -> None:
         with self._lock:
-            if is_of_step and self._lock.wait_for(lambda: key in self._begun, _FIRST_WRITE_SECONDS):
-                self._lock.wait(_OTHER_WRITES_SECONDS)
             self._lock.wait_for(lambda: key not in self._announced)
-            self._begun.pop(key, None)
 
-    def note_step(self, key: StateKey, step: AppliedStep) -> None:
-        """Note the step after a state."""
+    def note_step(self, key: StateKey, reading: object, step: AppliedStep) -> None:
         with self._lock:
-            self._steps[key] = step
+            self._steps[key, reading] = step
             while len(self._steps) > _MAX_STEPS:
                 self._steps.popitem(last=False)
 
-    def forget_step(self, key: StateKey) -> None:
+    def forget_step(self, key: StateKey, reading: object) -> None:
         with self._lock:
-            self._steps.pop(key, None)
+            self._steps.pop((key, reading), None)
 
-    def filter_writes(self, key: StateKey, writes: Sequence[Write], *, is_resumed: bool) -> Sequence[Write]:
-        """Return the writes that are still needed. A run that began at the state leaves it as it was."""
+    def find_step(self, key: StateKey, reading: object) -> AppliedStep | None:
         with self._lock:
-            step = self._steps.get(key)
-        if step is None or not (is_resumed or step.is_same_run):
-            return writes
-        return [each for each in writes if step.keeps(each.channel) or (each.position < 0 and not is_resumed)]
+            return self._steps.get((key, reading))

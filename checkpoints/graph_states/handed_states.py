@@ -12,8 +12,6 @@ from ..values.graph_state import INPUT_CHANNEL
 from ..values.model import Json
 from ..values.thread_ids import require_text
 
-# The prefix of keys in configs of LangGraph's loop.
-_OF_LOOP = "__pregel_"
 # LangGraph's config key for a step that began with an answer.
 _RESUMING = "__pregel_resuming"
 # The config key for a run and its attempt, where several processes drive runs.
@@ -34,12 +32,20 @@ class ReadThreadId(str):
     checkpoint_id: str
     # Nobody chose the state by its id.
     is_latest: bool
+    # Equal to that of no other reading of the state, and so of no other run.
+    reading: object
 
     @classmethod
     def note(cls, thread_id: str, checkpoint_id: str, *, is_latest: bool) -> Self:
         noted = cls(thread_id)
-        noted.checkpoint_id, noted.is_latest = checkpoint_id, is_latest
+        noted.checkpoint_id, noted.is_latest, noted.reading = checkpoint_id, is_latest, object()
         return noted
+
+    @classmethod
+    def find_reading(cls, config: RunnableConfig) -> object:
+        """Return the reading with which a run began, or None for the run that began the conversation."""
+        noted = config["configurable"]["thread_id"]
+        return noted.reading if isinstance(noted, cls) else None
 
     @classmethod
     def find_latest(cls, config: RunnableConfig) -> str | None:
@@ -53,8 +59,7 @@ class StatePut:
     """A state handed over by LangGraph.
 
     `begun` tells where the run began. `is_resumed` means, for a subgraph, that the graph's own step had been
-    interrupted. `attempt` is the id and attempt of a Waymark run. `follows_step` means LangGraph's loop has run tasks,
-    each of which has handed over writes, even if empty.
+    interrupted. `attempt` is the id and attempt of a Waymark run.
     """
 
     key: StateKey
@@ -65,7 +70,6 @@ class StatePut:
     begun: ReadThreadId | None
     is_resumed: bool
     attempt: tuple[str, int] | None = None
-    follows_step: bool = False
 
     @classmethod
     def parse(
@@ -76,10 +80,15 @@ class StatePut:
         merged = dict(get_checkpoint_metadata(config, metadata))
         is_resumed = bool(key.namespace and at.get(_RESUMING))
         begun = at["thread_id"] if isinstance(at["thread_id"], ReadThreadId) else None
-        parent_id, attempt = at.get("checkpoint_id"), at.get(OF_ATTEMPT)
-        is_of_loop = merged.get("source") == "loop" and any(each.startswith(_OF_LOOP) for each in at)
-        follows = parent_id is not None and is_of_loop
-        return cls(key, parent_id, checkpoint, merged, new_versions, begun, is_resumed, attempt, follows)
+        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, begun, is_resumed, at.get(OF_ATTEMPT))
+
+    @property
+    def parent_key(self) -> StateKey:
+        return StateKey(self.key.thread_id, self.key.namespace, self.parent_id or "")
+
+    @property
+    def reading(self) -> object:
+        return self.begun.reading if self.begun else None
 
     @property
     def is_root(self) -> bool:

@@ -129,15 +129,17 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
             Write(task_path, task_id, WRITES_IDX_MAP.get(channel, position), channel, *self.serde.dumps_typed(value))
             for position, (channel, value) in enumerate(writes)
         ]
-        applied = self._writer.applied
         is_resumed = ReadThreadId.find_latest(config) == key.checkpoint_id
-        if applied.filter_writes(key, new, is_resumed=is_resumed):
-            # `put` takes the same lock. Writes that arrive after the next state are no longer needed.
-            with self.store.database.begin_write(key.thread_id) as connection:
-                if (attempt := config["configurable"].get(OF_ATTEMPT)) is not None:
-                    check_attempt(thread_rows.load_thread(connection, key.thread_id, include_deleted=True), attempt)
-                needed = applied.filter_writes(key, new, is_resumed=is_resumed)
-                write_rows.insert_writes(connection, key, task_id, needed, is_resumed=is_resumed)
+        with self.store.database.begin_write(key.thread_id) as connection:
+            if (attempt := config["configurable"].get(OF_ATTEMPT)) is not None:
+                check_attempt(thread_rows.load_thread(connection, key.thread_id, include_deleted=True), attempt)
+            # `put` takes the same lock. Writes that arrive after the next state are the history's alone.
+            step = self._writer.applied.find_step(key, ReadThreadId.find_reading(config))
+            if step is not None:
+                late = [each for each in new if step.holds(each)]
+                write_rows.insert_writes(connection, step.late_key, task_id, late, is_resumed=False)
+                new = [each for each in new if not step.holds(each)]
+            write_rows.insert_writes(connection, key, task_id, new, is_resumed=is_resumed)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the state with the config's id, or else the conversation's current state."""
@@ -145,7 +147,6 @@ class WaymarkSaver(BaseCheckpointSaver[Any]):
             state = _select_state(connection, config)
             if state is None:
                 return None
-            self._writer.applied.forget_step(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
             (found,) = self._reader.make_tuples(connection, [state], is_latest=not get_checkpoint_id(config))
         return note_reading(found, is_latest=not get_checkpoint_id(config))
 

@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 from langgraph.checkpoint.base import Checkpoint
@@ -14,7 +14,6 @@ from ..rows import state_rows, thread_rows, value_rows, write_rows
 from ..rows.state_inserts import StateDraft, insert_state
 from ..rows.state_rows import StoredState
 from ..rows.thread_rows import LoadedThread
-from ..rows.write_rows import StateKey
 from ..store import Store
 from ..values.applied_references import Applied
 from ..values.errors import RunActiveError, RunTakenError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
@@ -78,11 +77,11 @@ class StateWriter:
         self._last_steps = LastSteps()
 
     def write_put(self, serde: SerializerProtocol, put: StatePut) -> None:
-        self.applied.await_writes(_name_parent_key(put), is_of_step=put.follows_step)
+        self.applied.await_writes(put.parent_key)
         try:
             path, step = self._write_at_once(serde, put)
         except BaseException:
-            self.applied.forget_step(_name_parent_key(put))
+            self.applied.forget_step(put.parent_key, put.reading)
             raise
         if path is not None:
             self._paths.keep_path(put.key.thread_id, path)
@@ -163,9 +162,9 @@ class StateWriter:
 
     def _take_step(self, put: StatePut, parent: StoredState, names: StepNames, *, is_same_run: bool) -> Applied:
         """Return the writes now held by the state, and note the step for late writes, which wait until it is written."""
-        parent_key, whole = _name_parent_key(put), _find_whole_channels(put.checkpoint)
-        writes = write_rows.take_applied_writes(names.connection, parent_key, whole, is_same_run=is_same_run)
-        self.applied.note_step(parent_key, AppliedStep(whole, is_same_run))
+        whole = _find_whole_channels(put.checkpoint)
+        writes = write_rows.take_applied_writes(names.connection, put.parent_key, whole, is_same_run=is_same_run)
+        self.applied.note_step(put.parent_key, put.reading, AppliedStep(replace(put.key, are_late=True), whole))
         return [*_name_taken_input(put, parent, names), *names.name_writes(writes)]
 
     def _place_path(self, change: Transaction, put: StatePut, parent: StoredState | None, run_id: str) -> MessagePath | None:
@@ -216,12 +215,8 @@ def _find_head(
 
 
 def _select_parent(connection: sa.Connection, put: StatePut) -> StoredState | None:
-    key = _name_parent_key(put)
+    key = put.parent_key
     return state_rows.select_state(connection, key.thread_id, key.namespace, put.parent_id) if put.parent_id else None
-
-
-def _name_parent_key(put: StatePut) -> StateKey:
-    return StateKey(put.key.thread_id, put.key.namespace, put.parent_id or "")
 
 
 def check_attempt(loaded: LoadedThread, attempt: tuple[str, int] | None) -> None:

@@ -36,24 +36,22 @@ class StateReader:
     ) -> Iterator[CheckpointTuple]:
         """Yield states of a thread with their channels. They share messages only among each other.
 
-        A state's tasks have the writes applied by the next steps, as LangGraph's history shows them. At the
-        conversation's current state, the tasks are still to run.
+        A state's tasks have the writes applied by the next steps, as LangGraph's history shows them, also those that came
+        after the next state. At the conversation's current state, the tasks are still to run.
         """
         thread_id = states[0].thread_id if states else ""
         asked = [state for state in states if not is_latest or INPUT_CHANNEL in state.body["values"]]
         followers = state_rows.select_followers(connection, asked)
-        applied_by = {} if is_latest else _find_applying(connection, followers)
+        following = [] if is_latest else [each for found in followers.values() for each in found]
+        late = _select_writes(connection, following, are_late=True)
+        applied_by = {} if is_latest else _find_applying(connection, followers, late)
         for namespace in {state.namespace for state in states if state.number in applied_by}:
             latest = select_latest_state(connection, thread_id, namespace)
             applied_by.pop(latest.number if latest else 0, None)
         numbers = {number for state in states for number in list_value_numbers(state.body["values"])}
         numbers.update(n for found in followers.values() for each in found for n in list_applied_numbers(each.body))
         stored = value_rows.select_values(connection, numbers, thread_id)
-        writes: dict[tuple[str, str], list[Write]] = {}
-        for namespace in {state.namespace for state in states}:
-            ids = [state.checkpoint_id for state in states if state.namespace == namespace]
-            found = write_rows.select_writes(connection, thread_id, namespace, ids)
-            writes |= {(namespace, checkpoint_id): each for checkpoint_id, each in found.items()}
+        writes = _select_writes(connection, states)
         copies: dict[str, BaseMessage] = {}
         for state in states:
             values = {
@@ -63,8 +61,9 @@ class StateReader:
             }
             if INPUT_CHANNEL in state.body["values"] and INPUT_CHANNEL not in values:
                 values |= self._read_input(connection, followers.get(state.number, []), stored, copies)
-            written = writes.get((state.namespace, state.checkpoint_id), [])
-            applied = [self._read_applied(connection, each, stored, copies) for each in applied_by.get(state.number, ())]
+            applying = applied_by.get(state.number, ())
+            applied = [self._read_applied(connection, each, stored, copies) for each in applying]
+            written = [*(write for each in applying for write in late.get(each.number, ())), *writes.get(state.number, ())]
             yield self._make_tuple(state, values, self._merge_writes(written, applied))
 
     def _read_input(
@@ -194,12 +193,28 @@ class StateReader:
         return CheckpointTuple(make_config(state, state.checkpoint_id), checkpoint, body["metadata"], parent, pending)
 
 
+def _select_writes(
+    connection: sa.Connection, states: Sequence[StoredState], *, are_late: bool = False
+) -> dict[int, Sequence[Write]]:
+    """Return the writes of a thread's states, by number."""
+    writes: dict[tuple[str, str], list[Write]] = {}
+    for namespace in {state.namespace for state in states}:
+        ids = [state.checkpoint_id for state in states if state.namespace == namespace]
+        found = write_rows.select_writes(connection, states[0].thread_id, namespace, ids, are_late=are_late)
+        writes |= {(namespace, checkpoint_id): each for checkpoint_id, each in found.items()}
+    keys = {state.number: (state.namespace, state.checkpoint_id) for state in states}
+    return {number: writes[key] for number, key in keys.items() if key in writes}
+
+
 def _find_applying(
-    connection: sa.Connection, followers: Mapping[int, Sequence[StoredState]]
+    connection: sa.Connection, followers: Mapping[int, Sequence[StoredState]], late: Collection[int]
 ) -> dict[int, Sequence[StoredState]]:
-    """Map each state to the next states that applied its writes, oldest first. Undone states count only if there is no
-    other."""
-    applying = {number: [each for each in found if each.body["applied"]] for number, found in followers.items()}
+    """Map each state to the next states that applied its writes, oldest first, also writes that came late. Undone states
+    count only if there is no other."""
+    applying = {
+        number: [each for each in found if each.body["applied"] or each.number in late]
+        for number, found in followers.items()
+    }
     history: StandingHistory | None = None
     for number, found in applying.items():
         if len(found) > 1:

@@ -38,7 +38,7 @@ def copy_states(saver: "BaseCheckpointSaver[Any]", database: Database, source_id
     with database.begin_write() as connection:
         columns = {column.name: column for column in schema.state_write.c}
         values = columns | {"thread_id": sa.literal(target_id)}
-        query = sa.select(*values.values()).where(columns["thread_id"] == source_id)
+        query = sa.select(*values.values()).where(columns["thread_id"] == source_id, sa.not_(columns["late"]))
         connection.execute(sa.insert(schema.state_write).from_select(list(columns), query))
 
 

@@ -26,6 +26,7 @@ _is_of_state = (
     _write.thread_id == sa.bindparam("of_thread"),
     _write.namespace == sa.bindparam("of_namespace"),
     _write.checkpoint_id == sa.bindparam("of_checkpoint"),
+    _write.late == sa.bindparam("are_late"),
 )
 _of_state_query = sa.select(*_COLUMNS).where(*_is_of_state)
 _stored_query = sa.select(_write.task_id, _write.position, _write.resumed).where(*_is_of_state)
@@ -45,8 +46,9 @@ _is_interrupted = sa.exists().where(
     _special.c.checkpoint_id == sa.bindparam("of_checkpoint"),
     _special.c.position < 0,
     sa.not_(_special.c.resumed),
+    sa.not_(_special.c.late),
 )
-
+_is_question = sa.and_(_write.position == _INTERRUPT_POSITION, sa.not_(_write.late))
 _is_of_this_run = sa.and_(sa.bindparam("is_same_run", type_=sa.Boolean), _write.position >= 0, ~_is_interrupted)
 _delete_applied = (
     sa.delete(schema.state_write)
@@ -64,15 +66,20 @@ _delete_applied = (
 
 @dataclass(frozen=True, slots=True)
 class StateKey:
-    """LangGraph's names for a state."""
+    """LangGraph's names for a state, whose writes are those of the step after it.
+
+    `are_late` means the writes of the step before the state, which came only once the state was written.
+    """
 
     thread_id: str
     namespace: str
     checkpoint_id: str
+    are_late: bool = False
 
     @property
-    def parameters(self) -> dict[str, str]:
-        return {"of_thread": self.thread_id, "of_namespace": self.namespace, "of_checkpoint": self.checkpoint_id}
+    def parameters(self) -> dict[str, Any]:
+        state = {"of_thread": self.thread_id, "of_namespace": self.namespace, "of_checkpoint": self.checkpoint_id}
+        return {**state, "are_late": self.are_late}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,7 @@ def insert_many_writes(connection: sa.Connection, writes: Sequence[tuple[StateKe
             "type": each.type,
             "bytes": each.data,
             "resumed": each.resumed,
+            "late": key.are_late,
         }
         for key, each in writes
     ]
@@ -137,14 +145,16 @@ def insert_many_writes(connection: sa.Connection, writes: Sequence[tuple[StateKe
 
 
 def select_writes(
-    connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
+    connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str], *, are_late: bool = False
 ) -> dict[str, list[Write]]:
     """Return the writes of states, by LangGraph's state id and in the order LangGraph applies them.
 
-    Writes of a run that continued from the state replace earlier writes.
+    Writes of a run that continued from the state replace earlier writes. Late writes, of the step before a state, are
+    returned alone and only if they are asked for.
     """
     found: dict[str, dict[tuple[str, str, int], Write]] = {}
-    for row in sorted(_select_rows(connection, thread_id, namespace, checkpoint_ids), key=lambda row: bool(row.resumed)):
+    rows = _select_rows(connection, thread_id, namespace, checkpoint_ids, are_late=are_late)
+    for row in sorted(rows, key=lambda row: bool(row.resumed)):
         write = _parse_write(row)
         found.setdefault(row.checkpoint_id, {})[write.place] = write
     return {checkpoint_id: [write for _, write in sorted(writes.items())] for checkpoint_id, writes in found.items()}
@@ -161,13 +171,15 @@ def _parse_write(row: Any) -> Write:
 
 
 def _select_rows(
-    connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
+    connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str], *, are_late: bool = False
 ) -> Iterable[sa.Row[Any]]:
     if len(checkpoint_ids) == 1:
         # The prebuilt statement serves each beginning run.
-        key = StateKey(thread_id, namespace, *checkpoint_ids)
+        (checkpoint_id,) = checkpoint_ids
+        key = StateKey(thread_id, namespace, checkpoint_id, are_late)
         return connection.execute(_of_state_query, key.parameters)
-    query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
+    of_thread = (_write.thread_id == thread_id, _write.namespace == namespace, _write.late == are_late)
+    query = sa.select(*_COLUMNS).where(*of_thread)
     return select_in_batches(connection, query, _write.checkpoint_id, checkpoint_ids)
 
 
@@ -175,7 +187,7 @@ def select_asking_states(connection: sa.Connection, thread_id: str) -> set[int]:
     """Return the graph's own states with tasks that have asked a person."""
     state = schema.state.c
     is_of_write = (state.namespace == "", state.checkpoint_id == _write.checkpoint_id, state.thread_id == _write.thread_id)
-    asked = (_write.thread_id == thread_id, _write.namespace == "", _write.position == _INTERRUPT_POSITION)
+    asked = (_write.thread_id == thread_id, _write.namespace == "", _is_question)
     query = sa.select(state.number).join_from(schema.state, schema.state_write, sa.and_(*is_of_write)).where(*asked)
     return set(connection.scalars(query))
 
@@ -187,7 +199,7 @@ def has_open_task(thread_id: sa.ColumnElement[str], number: sa.ColumnElement[int
     is_asked = (_write.thread_id == thread_id, _write.namespace == "", _write.checkpoint_id == state.checkpoint_id)
     keys = ("thread_id", "namespace", "checkpoint_id", "task_id")
     is_result = (*(result[name] == _write[name] for name in keys), result.position >= 0)
-    asks = (_write.position == _INTERRUPT_POSITION, ~sa.exists().where(*is_result))
+    asks = (_is_question, ~sa.exists().where(*is_result))
     return sa.exists().where(*is_of_state, *is_asked, *asks)
 
 

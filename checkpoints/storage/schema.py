@@ -204,6 +204,8 @@ state_write = sa.Table(
     sa.Column("position", sa.Integer, primary_key=True),  # negative for errors and interrupts
     # Written by a run that began at this state. Were it not beside the key, SQLite 3.40 would find damage in the table.
     sa.Column("resumed", sa.Boolean, primary_key=True),
+    # Of the step before this state, which holds its value: it came only after the state. Only the history reads it.
+    sa.Column("late", sa.Boolean, primary_key=True),
     *(sa.Column(name, sa.Text, nullable=False) for name in ("task_path", "channel", "type")),
     sa.Column("bytes", sa.LargeBinary, nullable=False),
     sqlite_with_rowid=False,

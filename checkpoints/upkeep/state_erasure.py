@@ -46,7 +46,7 @@ def _of(thread_id: str) -> sa.ColumnElement[bool]:
 
 def _select_states_with_writes(connection: sa.Connection, thread_id: str) -> set[int]:
     """Return the states whose writes LangGraph needs to rebuild a DeltaChannel of later states."""
-    is_same = (_write.namespace == _state.namespace, _write.checkpoint_id == _state.checkpoint_id)
+    is_same = (_write.namespace == _state.namespace, _write.checkpoint_id == _state.checkpoint_id, sa.not_(_write.late))
     query = sa.select(_state.number).where(_of(thread_id), sa.exists().where(_write.thread_id == thread_id, *is_same))
     return set(connection.scalars(query))
 

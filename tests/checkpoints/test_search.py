@@ -21,6 +21,7 @@ from checkpoints.values import files, serde
 from checkpoints.values.errors import MessageNotFoundError
 from checkpoints.values.limits import MAX_INDEXED_WORDS, MAX_PATH_HITS, MAX_SEARCH_HITS
 from tests.checkpoints.conversations import names, new, talked, texts
+from tests.checkpoints.storage.earlier_tables import drop_late_writes
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 SYNTAX = r"""
@@ -329,6 +330,7 @@ def test_a_database_of_the_revision_before_finds_what_it_found(address: str) -> 
         before = [find(Store(database), word) for word in words]
         kind = "TEXT" if database.engine.dialect.name == "sqlite" else "TSVECTOR"
         with database.engine.begin() as connection:
+            drop_late_writes(connection)
             for statement in (
                 "DROP TABLE search_entry",
                 f"CREATE TABLE search_entry (number INTEGER PRIMARY KEY, words {kind} NOT NULL)",

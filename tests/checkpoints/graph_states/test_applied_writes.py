@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any, cast
 
 import pytest
@@ -11,13 +12,15 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.types import Command
 
-from checkpoints import Store
+from checkpoints import Database, Store
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.applied_writes import StepNames
 from checkpoints.rows.write_rows import Write
 from checkpoints.storage import schema
-from tests.checkpoints.graph_states.graphs import Channels, make_config, make_graph
+from tests.checkpoints.graph_states.graphs import Channels, ask, make_config, make_graph
+from tests.checkpoints.storage.earlier_tables import drop_late_writes
 
 SERDE = JsonPlusSerializer(allowed_msgpack_modules=None)
 
@@ -66,9 +69,9 @@ def test_a_state_waits_for_writes_whose_thread_has_not_begun(store: Store, monke
     saver, is_awaited = WaymarkSaver(store), threading.Event()
     await_writes, put_writes = saver._writer.applied.await_writes, saver.put_writes
 
-    def note_waiting(key: Any, *, is_of_step: bool) -> None:
+    def note_waiting(key: Any) -> None:
         is_awaited.set()
-        await_writes(key, is_of_step=is_of_step)
+        await_writes(key)
 
     def put_late(*args: Any) -> None:
         is_awaited.wait(timeout=10)
@@ -87,3 +90,16 @@ def test_a_state_waits_for_writes_whose_thread_has_not_begun(store: Store, monke
     asyncio.run(take_step())
     _, before = saver.list(make_config("t"), limit=2)
     assert before.pending_writes == [("task", "notes", ["new"])]
+    with store.database.begin_read() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(schema.state_write)) == 0
+
+
+def test_a_question_in_a_database_of_the_revision_before_is_answered(address: str) -> None:
+    with closing(Database.open_url(address)) as database:
+        ask(make_graph(WaymarkSaver(Store(database))), "t", "approve")
+        with database.engine.begin() as connection:
+            drop_late_writes(connection)
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0033'")
+    with closing(Database.open_url(address)) as database:
+        found = make_graph(WaymarkSaver(Store(database))).invoke(Command(resume="yes"), make_config("t"))
+    assert found["messages"][-1].text == "You said yes."

@@ -1,11 +1,13 @@
 """Small programs give on WaymarkSaver what they give on LangGraph's own saver in memory."""
 
+import asyncio
 import itertools
 import operator
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
+import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
@@ -14,7 +16,10 @@ from typing_extensions import TypedDict
 
 from checkpoints import Store
 from checkpoints.graph_states import WaymarkSaver
+from checkpoints.storage import schema
+from checkpoints.upkeep import erasure
 from tests.checkpoints.graph_states.graphs import make_config, make_graph
+from tests.checkpoints.graph_states.late_savers import LateSaver
 
 
 class Log(TypedDict, total=False):
@@ -195,17 +200,54 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.parametrize("make_saver", [WaymarkSaver, LateSaver])
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_gives_what_it_gives_on_langgraphs_saver(store: Store, program: str) -> None:
-    assert PROGRAMS[program](WaymarkSaver(store)) == PROGRAMS[program](InMemorySaver())
+def test_a_program_gives_what_it_gives_on_langgraphs_saver(
+    store: Store, program: str, make_saver: Callable[[Store], WaymarkSaver]
+) -> None:
+    assert PROGRAMS[program](make_saver(store)) == PROGRAMS[program](InMemorySaver())
 
 
-def test_an_undone_run_leaves_no_results_where_the_conversation_stands(store: Store) -> None:
-    graph, config = make_steps(WaymarkSaver(store)), make_config("t")
+def test_writes_of_an_asynchronous_run_may_begin_too_late(store_on_both: Store) -> None:
+    async def run(saver: Any) -> Any:
+        graph, config = make_steps(saver), make_config("t")
+        await graph.ainvoke({"log": ["in"], "name": "me"}, config)
+        await graph.ainvoke(Command(resume="yes"), config)
+        return await asyncio.to_thread(list_history, graph, config)
+
+    saver = LateSaver(store_on_both)
+    assert asyncio.run(run(saver)) == asyncio.run(run(InMemorySaver()))
+    assert saver.held
+
+
+def test_late_writes_are_erased_with_the_state_that_holds_their_values(store: Store) -> None:
+    graph, config = make_steps(LateSaver(store)), make_config("t")
+    graph.invoke({"log": ["in"]}, config)
+    graph.invoke(Command(resume="yes"), config)
+    assert count_late_writes(store)
+    store.undo("t")
+    store.undo("t")
+    erasure.erase(store.database, "t", keep_undo=False)
+    assert count_late_writes(store) == 0
+
+
+def count_late_writes(store: Store) -> int:
+    with store.database.begin_read() as connection:
+        return connection.scalar(sa.select(sa.func.count()).where(schema.state_write.c.late)) or 0
+
+
+@pytest.mark.parametrize("make_saver", [WaymarkSaver, LateSaver])
+def test_an_undone_run_leaves_no_results_where_the_conversation_stands(
+    store_on_both: Store, make_saver: Callable[[Store], WaymarkSaver]
+) -> None:
+    store = store_on_both
+    graph, config = make_steps(make_saver(store)), make_config("t")
     graph.invoke({"log": ["in"]}, config)
     waiting = graph.get_state(config)
     graph.invoke(Command(resume="yes"), config)
     assert [task.result for task in graph.get_state(waiting.config).tasks] == [{"log": ["yes"]}]
     store.undo("t")
     assert [task.result for task in graph.get_state(waiting.config).tasks] == [None]
+    assert graph.invoke(None, config)["log"] == ["in", "a"]
     assert graph.invoke(Command(resume="no"), waiting.config)["log"] == ["in", "a", "no", "c"]
+    assert [task.result for task in graph.get_state(waiting.config).tasks] == [{"log": ["no"]}]

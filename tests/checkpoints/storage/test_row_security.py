@@ -84,9 +84,8 @@ def _put_state(store: Store, owner: str, thread_id: str) -> None:
     write = {"thread_id": thread_id, "namespace": "", "checkpoint_id": STATE_ID, "task_id": "x", "task_path": ""}
     with act_for(owner), store.database.begin_write() as connection:
         connection.execute(sa.insert(schema.state).values(**state, is_input=False))
-        connection.execute(
-            sa.insert(schema.state_write).values(**write, position=0, resumed=False, channel="x", type="json", bytes=b"x")
-        )
+        place = {"position": 0, "resumed": False, "late": False}
+        connection.execute(sa.insert(schema.state_write).values(**write, **place, channel="x", type="json", bytes=b"x"))
         insert_values(connection, [Value.of("json", owner.encode())], thread_id)
         usage_rows.add_call(connection, owner, 0, "demo", {"input_tokens": 1})
 
