@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .changes import candidates, checkpoint_edits, run_changes, titles
+from .changes import candidates, checkpoints, run_changes, titles
 from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.candidates import switch_to_candidate
@@ -345,9 +345,9 @@ class Runs:
 
         Raises `ConflictError` for an ended run.
         """
-        new = checkpoint_edits.NewCheckpoint(name, description, tokens, {})
+        new = checkpoints.NewCheckpoint(name, description, tokens, {})
         with self._begin_change(run, Caller(actor="agent")) as change:
-            return change.apply_and_record(OperationKind.SAVE, lambda change: checkpoint_edits.save_head(change, new, None))
+            return change.apply_and_record(OperationKind.SAVE, lambda change: checkpoints.save_head(change, new, None))
 
     @retry_contended
     def record_answer(self, run: Run) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from .changes import branches, checkpoint_edits, thread_edits, thread_fork, undo
+from .changes import branches, checkpoints, restore, thread_edits, thread_fork, undo
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.preconditions import check_caller
 from .changes.repeated_requests import find_repeated
@@ -112,13 +112,13 @@ class Store(Reader):
 
         With `keep`, the saved state is the conversation's first `keep` messages followed by `new`, and the head moves there.
         """
-        checkpoint = checkpoint_edits.NewCheckpoint(name or "", description, tokens, extra or {})
-        state = None if keep is None else checkpoint_edits.NewState(keep, new)
+        checkpoint = checkpoints.NewCheckpoint(name or "", description, tokens, extra or {})
+        state = None if keep is None else checkpoints.NewState(keep, new)
         return self._run_change(
             thread_id,
             OperationKind.SAVE,
             caller,
-            lambda change: checkpoint_edits.save_head(change, checkpoint, state),
+            lambda change: checkpoints.save_head(change, checkpoint, state),
             while_running=keep is None,
         )
 
@@ -128,7 +128,7 @@ class Store(Reader):
             thread_id,
             OperationKind.RESTORE,
             caller,
-            lambda change: checkpoint_edits.restore_head(change, checkpoint_id, keep_future=keep_future),
+            lambda change: restore.restore_head(change, checkpoint_id, keep_future=keep_future),
         )
 
     def save_message(
@@ -142,12 +142,12 @@ class Store(Reader):
         caller: Caller = USER,
     ) -> Receipt:
         """Save a checkpoint of an earlier message of the current path. The result is its id. No head moves."""
-        checkpoint = checkpoint_edits.NewCheckpoint(name, description, tokens, {})
+        checkpoint = checkpoints.NewCheckpoint(name, description, tokens, {})
         return self._run_change(
             thread_id,
             OperationKind.SAVE,
             caller,
-            lambda change: checkpoint_edits.save_message(change, checkpoint, message_id),
+            lambda change: checkpoints.save_message(change, checkpoint, message_id),
             while_running=True,
         )
 
@@ -159,12 +159,12 @@ class Store(Reader):
             thread_id,
             OperationKind.RESTORE,
             caller,
-            lambda change: checkpoint_edits.restore_message(change, message_id, keep_future=keep_future),
+            lambda change: restore.restore_message(change, message_id, keep_future=keep_future),
         )
 
     def keep_removed_messages(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
         """Keep the messages removed by the last restore in a branch. The result is its id. No head moves."""
-        return self._run_change(thread_id, OperationKind.FORK, caller, checkpoint_edits.keep_removed_messages)
+        return self._run_change(thread_id, OperationKind.FORK, caller, restore.keep_removed_messages)
 
     def switch(self, thread_id: str, branch_id: str, *, caller: Caller = USER) -> Receipt:
         return self._run_change(
@@ -269,7 +269,7 @@ class Store(Reader):
             thread_id,
             OperationKind.DELETE,
             caller,
-            lambda change: checkpoint_edits.hide_checkpoint(change, checkpoint_id),
+            lambda change: checkpoints.hide_checkpoint(change, checkpoint_id),
             while_running=True,
         )
 
@@ -289,15 +289,13 @@ class Store(Reader):
             thread_id,
             kind,
             caller,
-            lambda change: checkpoint_edits.change_checkpoint(change, checkpoint_id, name, description, pinned),
+            lambda change: checkpoints.change_checkpoint(change, checkpoint_id, name, description, pinned),
             while_running=True,
         )
 
     def clear_checkpoints(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
         """Delete all checkpoints visible on the current branch. The conversation stays."""
-        return self._run_change(
-            thread_id, OperationKind.CLEAR, caller, checkpoint_edits.hide_checkpoints, while_running=True
-        )
+        return self._run_change(thread_id, OperationKind.CLEAR, caller, checkpoints.hide_checkpoints, while_running=True)
 
     def clear(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
         """Go back to before the first message. Checkpoints leave the list with their messages."""
