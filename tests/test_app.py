@@ -1,14 +1,12 @@
 """The parts are joined rightly, two apps share nothing, and a start that cannot succeed says why."""
 
 import asyncio
-import json
 import re
 import stat
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +25,8 @@ from tests.app_process import ROOT, read_environment, run_app
 from tests.broken_file import break_file
 from tests.checkpoints.conversations import new
 from tests.page_key import read_page_key
+from tests.running_app import JSON, ORIGIN, opened, props_of, request_panels, written_properties
 from tests.servers import Server
-
-ORIGIN = "http://127.0.0.1:8050"
-JSON = dict[str, Any]
-
-
-@asynccontextmanager
-async def opened(folder: Path, **settings: Any) -> AsyncIterator[tuple[App, httpx.AsyncClient]]:
-    """An app in this process, and a browser that is let in."""
-    given: Any = {"model": "demo", "demo_seconds_per_token": 0, "titles": "off"} | settings
-    app = create_app(Settings(data_dir=folder, **given), port=8050)
-    transport = httpx.ASGITransport(app.asgi)
-    try:
-        async with httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers={"origin": ORIGIN}) as browser:
-            yield app, browser
-    finally:
-        await app.close()
 
 
 def fetched(folder: Path, *paths: str) -> list[httpx.Response]:
@@ -71,23 +54,9 @@ def ids_in(part: Any) -> list[str]:
     return own + [identifier for value in part.get("props", {}).values() for identifier in ids_in(value)]
 
 
-def props_of(part: Any, identifier: str) -> JSON:
-    """The properties of the component with this id."""
-    if isinstance(part, dict) and part.get("props", {}).get("id") == identifier:
-        return part["props"]  # type: ignore[no-any-return]
-    below = part if isinstance(part, list) else list(part.get("props", {}).values()) if isinstance(part, dict) else []
-    return next((found for each in below if (found := props_of(each, identifier))), {})
-
-
 def outputs(dependency: JSON) -> list[str]:
     """What a callback writes, as id.property."""
     return [name.partition("@")[0] for name in written_properties(dependency)]
-
-
-def written_properties(dependency: JSON) -> list[str]:
-    """The names of a callback's outputs as the page sends them: Dash marks those that several callbacks write."""
-    found: list[str] = [] if dependency["no_output"] else dependency["output"].strip(".").split("...")
-    return found
 
 
 def test_every_part_that_a_callback_names_is_on_the_page_once(wiring: tuple[JSON, list[JSON]]) -> None:
@@ -171,39 +140,6 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
             assert [await _threads(browser) for browser in (first, second)] == [["only here"], []]
 
     asyncio.run(story())
-
-
-async def request_panels(browser: httpx.AsyncClient, pathname: str = "/") -> httpx.Response:
-    """The answer with what all panels show, as the page asks for it."""
-    return await post_json(browser, "/api/panels", {"pathname": pathname})
-
-
-async def post_action(browser: httpx.AsyncClient, list_id: str, action: JSON, pathname: str = "/") -> httpx.Response:
-    return await post_json(browser, f"/api/actions/{list_id}", {"pathname": pathname, "action": action})
-
-
-async def post_json(browser: httpx.AsyncClient, path: str, body: JSON) -> httpx.Response:
-    # httpx itself cannot send half a surrogate pair
-    return await browser.post(path, content=json.dumps(body), headers={"content-type": "application/json"})
-
-
-async def post_callback(
-    browser: httpx.AsyncClient, trigger: str, values: JSON, *, output: str = "head.data"
-) -> httpx.Response:
-    """Run the callback that an input triggers and that writes this output; values by id.property."""
-
-    def fill(parts: list[JSON]) -> list[JSON]:
-        return [{**each, "value": values.get(f"{each['id']}.{each['property']}")} for each in parts]
-
-    part = next(
-        each
-        for each in (await browser.get("/_dash-dependencies")).json()
-        if output in each["output"] and trigger in {f"{one['id']}.{one['property']}" for one in each["inputs"]}
-    )
-    names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in written_properties(part)]
-    outputs = names if part["output"].startswith("..") else names[0]
-    body = {"output": part["output"], "outputs": outputs, "inputs": fill(part["inputs"]), "state": fill(part["state"])}
-    return await post_json(browser, "/_dash-update-component", {**body, "changedPropIds": [trigger]})
 
 
 async def _threads(browser: httpx.AsyncClient) -> list[str]:

@@ -26,7 +26,7 @@ from tests.agent.run.wires import until
 from tests.checkpoints import tables
 from tests.components.transfers.test_long_requests import hold_at, write_long
 from tests.page_key import read_page_key
-from tests.test_app import post_callback
+from tests.running_app import post_callback
 from tests.test_password import CHEAP, GOOD, URL, is_in, sign_in
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ import pytest
 from components import action_routes, page
 from tests.checkpoints.conversations import new
 from tests.rounds import Rounds
+from tests.running_app import JSON, opened, post_action, post_json, request_panels
 from tests.server.test_dash_requests import spoil
-from tests.test_app import JSON, opened, post_action, post_json, request_panels
 
 SAVE = {"type": "save", "request_id": "1", "version": 1, "name": "a place", "description": ""}
 SEND = {"type": "send", "version": 0, "text": "hello"}

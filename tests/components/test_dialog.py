@@ -14,7 +14,7 @@ from dash_bootstrap_components import Modal
 from checkpoints import Store
 from components import actions, dialog, page
 from tests.checkpoints.conversations import new, talked
-from tests.test_app import JSON, opened, post_action
+from tests.running_app import JSON, opened, post_action
 
 NEW_THREAD = "fork-dialog of a new conversation"
 ASKED: dict[str, tuple[str, JSON, JSON]] = {  # by dialog: the list and the action that open it, and the choices in it

@@ -9,7 +9,7 @@ import pytest
 
 from components import first_layout, page
 from components.first_layout import EarlyReads
-from tests.test_app import ORIGIN, opened, props_of
+from tests.running_app import ORIGIN, opened, props_of
 
 NAVIGATION = {"sec-fetch-dest": "document"}
 

@@ -16,7 +16,7 @@ from components import page_state
 from server.dash_requests import CALLBACK_PATH, MAX_REQUEST_VALUES
 from server.request_bodies import has_more_separators
 from tests.rounds import Rounds
-from tests.test_app import opened, post_json, written_properties
+from tests.running_app import opened, post_json, written_properties
 
 BODIES = (b"", b"null", b"[]", b"{}", b'{"output":1}', b'{"output":"a.b"}', b"\xff", b"[" * 100_000, b"NaN")
 FILES = ("dash/%2e%2e/x.js", "dash/..%2fx.js", "dash/../../x.js", "nope/x.js", "dash/nope.js", "os/x.js", "", "dash/%00")

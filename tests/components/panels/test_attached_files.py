@@ -12,7 +12,7 @@ from checkpoints.values import files
 from components.transfers import uploads
 from tests.attachments import png
 from tests.components.transfers.test_uploads import run, upload
-from tests.test_app import JSON, opened, post_action
+from tests.running_app import JSON, opened, post_action
 
 REQUEST = "00000000-0000-4000-8000-000000000001"
 FILES = {"chart.png": png(), "notes.txt": b"the plan"}

@@ -14,7 +14,7 @@ from components.transfers import uploads
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
 from tests.components.transfers.test_uploads import run, upload
-from tests.test_app import JSON, post_callback
+from tests.running_app import JSON, post_callback
 
 
 @pytest.fixture

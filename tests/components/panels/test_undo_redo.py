@@ -9,7 +9,7 @@ import pytest
 from components.page import PANELS
 from components.panels.undo_redo import Ids
 from tests.checkpoints.conversations import new, talked
-from tests.test_app import opened, post_action, request_panels
+from tests.running_app import opened, post_action, request_panels
 
 
 def test_no_callback_sends_back_the_contents_of_a_panel(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from checkpoints import CheckpointNotFoundError, NothingToSaveError, StateError, StoreInUseError, TakesTooLongError
 from checkpoints.values.errors import DamagedFileError, DamagedMessageError
-from tests.test_app import opened, request_panels
+from tests.running_app import opened, request_panels
 
 ROUTES = ("export", "usage", "growth", "comparison", "agents/ann", "summaries/m")
 ERRORS = [

@@ -19,7 +19,7 @@ from components import shapes
 from components.routes import export_download
 from components.routes.export_download import EXPORT_FORMATS, WARNING_HEADER
 from tests.checkpoints.conversations import talked
-from tests.test_app import opened
+from tests.running_app import opened
 
 
 def read_warnings(folder: Path) -> dict[str, str | None]:

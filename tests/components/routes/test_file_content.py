@@ -15,7 +15,7 @@ from components.views import file_links
 from server.headers import INERT_POLICY
 from tests.attachments import asking, png
 from tests.checkpoints.conversations import new
-from tests.test_app import opened
+from tests.running_app import opened
 
 PICTURE = files.parse_file("a.png", png())
 PAGE = files.parse_file("päge.html", b"<script>alert(1)</script>")

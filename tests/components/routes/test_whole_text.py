@@ -12,7 +12,7 @@ from checkpoints.values import serde
 from checkpoints.values.reasoning import Reasoning
 from components.views import message_view
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_SHOWN_DETAIL_CHARS, MoreView
-from tests.test_app import opened
+from tests.running_app import opened
 
 LONG = "a line\n" * 150_000  # 1 MB
 THOUGHT = LONG[:400_000]  # more is not stored

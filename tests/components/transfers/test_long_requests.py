@@ -18,7 +18,7 @@ from components.transfers import uploads
 from components.transfers.long_requests import HEADER, get_progress_callback
 from tests.checkpoints.conversations import new
 from tests.components.transfers.test_uploads import upload
-from tests.test_app import opened, post_callback
+from tests.running_app import opened, post_callback
 
 LINES = [f"line {index}" for index in range(300)]
 ADDRESS = "/api/requests/one"

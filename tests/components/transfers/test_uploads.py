@@ -15,7 +15,7 @@ from checkpoints.values.limits import MAX_ARCHIVE_FILE_BYTES, MAX_BINARY_FILE_BY
 from components.transfers import uploads
 from components.transfers.uploads import TooManyUploadsError, Uploads
 from tests.page_key import read_page_key
-from tests.test_app import opened
+from tests.running_app import opened
 
 Story = Callable[[App, httpx.AsyncClient], Awaitable[None]]
 

@@ -23,7 +23,7 @@ from components.transfers.long_requests import LongRequest, RequestCancelledErro
 from components.workers import redacted_exports
 from components.workers.redacted_exports import MAX_AT_ONCE, RedactedExports, RedactionTooCostlyError, TooManyExportsError
 from tests.checkpoints.conversations import talked
-from tests.test_app import opened
+from tests.running_app import opened
 
 WORDS = Redaction(patterns=("jane", "sk-*"))
 HEAVY_WORDS = tuple(f"a*{number}" for number in range(100))  # minutes of a processor for HEAVY_TEXT

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from server.session import session_routes
 from tests.page_key import read_page_key
-from tests.test_app import opened
+from tests.running_app import opened
 
 Browser = httpx.AsyncClient
 
