@@ -6,6 +6,8 @@ import re
 import shlex
 import sys
 import tomllib
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,48 +16,10 @@ import pytest
 from langchain_core.tools import BaseTool
 from pydantic import SecretStr
 
-from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
-from agent.graph.state import Limits
-from agent.models import openai, other_bodies
-from agent.models.connections import MAX_TRIAL_SECONDS
-from agent.preparation.compaction import MAX_FOCUS_CHARS
-from agent.run import candidates, conclusions, reruns
-from agent.subagents import forking
-from agent.time_travel import excerpts
-from agent.time_travel.move_paths import MAX_OUTSIDE_MESSAGES
-from agent.time_travel.moves import MAX_KEPT_AFTER, MAX_KEPT_BEFORE, MAX_NOTE_CHARS
-from agent.time_travel.policy import MAX_MOVES_PER_TURN
-from agent.tools import mcp_limits, remote_tool
-from agent.tracing import langfuse
-from agent.user_graphs import reporter, streaming
-from agent.user_graphs.path import MAX_PATH_SECONDS
-from checkpoints.interchange import document_redaction, readable, redaction
-from checkpoints.rows import path_search, search_hits
-from checkpoints.search import snippet
-from checkpoints.values import limits, serde
+from checkpoints.values import limits
 from commands.arguments import parse_arguments
-from components.panels import history
-from components.routes import (
-    agent_transcript,
-    comparison,
-    export_download,
-    export_several,
-    graph_state,
-    shared_page,
-    stream,
-    thread_list,
-)
-from components.services import MAX_READ_SECONDS
-from components.streams import polled_socket
-from components.transfers import html_export, uploads
-from components.views import channels_view, list_rows, question_forms, shown_text, value_tree, word_differences
-from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
-from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
-from components.workers import redacted_exports, redaction_worker, rendering
 from config import Settings, load_settings
-from server import dash_requests, guard, protocol, request_rate, serving
 from setting_types import PROVIDER_KEYS
-from startup.page_server import ALLOWED_ROUTES
 from supply.pins import GRAPH_CONSTRAINTS, read_pins
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -198,178 +162,107 @@ def test_the_table_of_settings_names_the_place_in_waymark_toml(tmp_path: Path) -
             assert found not in (None, default)
 
 
-def read_limits_table() -> dict[str, str]:
-    """The limit of each item."""
-    text = (ROOT / "docs" / "limits.md").read_text()
-    return dict(re.findall(r"^\| (.*?) \| (.*) \|$", text, re.M)[1:])
+# The constants of each row of docs/limits.md, in the row's order. A word with a dot is the module of those that follow it,
+# and those before it are of checkpoints/values/limits.py. A number has no constant in Python.
+LIMITS = """
+MAX_BINARY_FILE_BYTES MAX_PIXELS
+MAX_TEXT_FILE_BYTES
+MAX_FILES MAX_FILES_BYTES MAX_FILE_NAME_CHARS
+agent.context.attachments MAX_ATTACHED_BYTES MAX_TEXT_CHARS
+MAX_MESSAGE_CHARS
+MAX_NAME_CHARS MAX_DESCRIPTION_CHARS
+MAX_INSTRUCTIONS_CHARS MAX_EXTRA_BODY_CHARS
+MAX_PROMPT_CHARS agent.tracing.langfuse MAX_ANSWER_BYTES
+MAX_SETTING_CHARS agent.models.connections MAX_TRIAL_SECONDS
+components.views.shown_text MAX_SHOWN_CHARS MAX_SHOWN_DETAIL_CHARS
+components.views.shown_text MAX_VIEW_CHARS MAX_VIEW_CALLS MAX_SHORT_CHARS
+MAX_READ_VALUES agent.user_graphs.path MAX_PATH_SECONDS checkpoints.values.limits MAX_MEMORY_MESSAGES
+components.views.markdown_parser MAX_TABLE_CELLS MAX_TEXT_CELLS
+components.views.formulas MAX_FORMULA_CHARS MAX_FORMULA_BRACES MAX_UNCLOSED_BRACKETS
+components.routes.thread_list MAX_LISTED_THREADS components.panels.history PORTION_CHECKPOINTS PORTION_BRANCHES \
+components.routes.agent_transcript PORTION_MESSAGES components.views.list_rows MAX_SHOWN_DESCRIPTION_CHARS
+agent.tools.mcp_limits MAX_MESSAGE_BYTES MAX_MESSAGE_VALUES agent.tools.remote_tool MAX_REMOTE_RESULT_CHARS \
+MAX_SCHEMA_VALUES MAX_SCHEMA_CHARS
+agent.tools.mcp_limits MAX_MINUTE_BYTES MESSAGE_COST_BYTES
+server.protocol MAX_HEAD_BYTES HEAD_SECONDS server.guard MAX_BODY_BYTES startup.page_server MAX_PAGE_REQUEST_BYTES \
+server.dash_requests MAX_REQUEST_VALUES
+server.serving MAX_OPEN_FILES RESERVED_FILES
+MAX_ARCHIVE_FILE_BYTES MAX_BINARY_FILE_BYTES components.transfers.uploads MAX_KEPT_BYTES MAX_KEPT_UPLOADS \
+MAX_KEPT_SECONDS
+server.request_rate MAX_BURST_REQUESTS MAX_REQUESTS_PER_SECOND
+components.streams.polled_socket MAX_KEPT_FRAMES MAX_SILENT_SECONDS HOLD_SECONDS
+components.routes.stream MAX_THREAD_PAGES MAX_PERSON_PAGES MAX_PAGES MAX_UNREAD_THREAD_PAGES MAX_UNREAD_PERSON_PAGES \
+MAX_UNREAD_PAGES
+MAX_ANSWER_CHARS MAX_CALLS MAX_LABEL_CHARS
+agent.models.other_bodies MAX_STREAM_BYTES MAX_WHOLE_BYTES agent.models.openai MAX_REFUSAL_BYTES
+MAX_TOKENS MAX_NUMBER
+MAX_REASONING_CHARS MAX_ITEMS_CHARS MAX_ITEM_VALUES MAX_ITEM_LEVELS
+agent.time_travel.policy MAX_MOVES_PER_TURN agent.time_travel.moves MAX_NOTE_CHARS MAX_KEPT_AFTER MAX_KEPT_BEFORE \
+agent.time_travel.move_paths MAX_OUTSIDE_MESSAGES
+agent.subagents.forking MAX_PROMPTS MAX_PROMPT_CHARS MAX_BRANCH_ANSWER_CHARS MAX_BRANCHES_PER_RUN
+MAX_ARGUMENT_LEVELS MAX_ARGUMENT_VALUES MAX_PART_VALUES
+checkpoints.values.serde MAX_SURROGATES
+agent.user_graphs.streaming MAX_SHOWN_NODES MAX_SHOWN_LINES MAX_LINE_CHARS agent.user_graphs.reporter DELIVERY_SECONDS
+components.views.channels_view MAX_SHOWN_CHANNELS components.views.value_tree MAX_TREE_NODES MAX_TREE_CHARS \
+MAX_LEVEL_ITEMS MAX_LEVELS components.routes.graph_state MAX_TREE_BYTES MAX_WHOLE_CHARS
+components.views.question_forms MAX_SHOWN_QUESTIONS MAX_SHOWN_CHARS MAX_PARTS_CHARS
+64
+MAX_RESULT_CHARS
+agent.preparation.compaction MAX_FOCUS_CHARS
+components.routes.comparison MAX_SIDE_MESSAGES MAX_COUNTED_MESSAGES components.views.word_differences MAX_WORDS MAX_LINES \
+components.workers.rendering MAX_PAGE_SECONDS
+agent.time_travel.excerpts MAX_CONCLUSION_CHARS MAX_EXCERPT_MESSAGES MAX_EXCERPT_CHARS
+agent.run.candidates MIN_MODELS MAX_MODELS
+agent.run.reruns MAX_RERUN_QUESTIONS MAX_RERUN_MESSAGES
+agent.run.conclusions MAX_CONCLUSION_SECONDS MAX_CONCLUSION_TOKENS MAX_CONCLUDED_CHARS MAX_DRAFTS
+MAX_SAVED_VALUES
+MAX_GRAPH_MESSAGE_CHARS MAX_SAVED_VALUES MAX_MESSAGE_LEVELS MAX_CALLS
+MAX_ALTERNATIVES
+MAX_DOCUMENT_BYTES MAX_FILE_LEVELS MAX_DOCUMENT_VALUES MAX_DOCUMENT_MESSAGES MAX_DOCUMENT_PARTS MAX_CONVERSATIONS \
+MAX_ARCHIVE_CONVERSATIONS MAX_ARCHIVE_BYTES MAX_BRANCHES_AND_CHECKPOINTS MAX_CALLS MAX_LABEL_CHARS MAX_PART_VALUES \
+MAX_ALTERNATIVES MAX_DOCUMENT_STATES MAX_STATE_ITEMS MAX_STATE_CHARS MAX_STATES_ITEMS MAX_STATES_VALUES \
+MAX_DOCUMENT_BYTES
+checkpoints.interchange.redaction MAX_PATTERNS MAX_PATTERN_CHARS checkpoints.interchange.document_redaction \
+MAX_REDACTED_PLACES components.workers.redacted_exports MAX_REDACTION_SECONDS components.workers.redaction_worker \
+MAX_MEMORY_BYTES components.workers.redacted_exports MAX_AT_ONCE MAX_WAITING
+MAX_TAGS MAX_TAG_CHARS MAX_TAGS_OF_THREAD
+MAX_MEMBERS_OF_THREAD MAX_SHARED_THREADS MAX_MEMBER_NAME_CHARS
+MAX_SHARES_OF_THREAD MAX_SHARE_DAYS components.routes.shared_page MAX_SHARED_SECONDS server.guard MAX_STRANGER_BURST
+MAX_SAVED_PROMPTS MAX_SAVED_PROMPT_CHARS
+MAX_SELECTED_THREADS components.routes.export_several MAX_ARCHIVE_CHARS MAX_WHOLE_ARCHIVE_CHARS
+MAX_QUERY_CHARS MAX_QUERY_WORDS MAX_SEARCH_HITS checkpoints.rows.search_hits SIFTED_PORTIONS checkpoints.values.limits \
+MAX_INDEXED_WORDS checkpoints.search.snippet MAX_ASCII_CHARS MAX_SEARCH_WORDS
+MAX_QUERY_WORDS MAX_PATH_HITS checkpoints.rows.path_search MAX_ENTRIES 2000
+components.routes.export_download MAX_EXPORTED_CHARS
+components.transfers.html_export MAX_HTML_CHARS MAX_IMAGES_CHARS MAX_FORMATTING_SECONDS checkpoints.interchange.readable \
+MAX_PLACES MAX_PLACES
+components.services MAX_READ_SECONDS
+"""
 
 
-def test_the_table_of_limits_shows_the_limits_that_several_doors_share() -> None:
-    shared = {name: value for name, value in vars(limits).items() if name.startswith("MAX_")}
-    rows = "; ".join(read_limits_table().values())
-    assert len(shared) > 25
-    assert [name for name, value in shared.items() if not re.search(rf"(?<![\d,]){format_limit(name, value)}\b", rows)] == []
+def read_limits_table() -> list[tuple[float, ...]]:
+    """The numbers of each row that has any, in bytes, seconds and pieces."""
+    units = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "million": 10**6, "minutes": 60}
+    rows = re.findall(r"^\| .*? \| (.*) \|$", (ROOT / "docs" / "limits.md").read_text(), re.M)[1:]
+    found = [re.findall(r"(\d[\d,]*(?:\.\d+)?)(?: ([a-zA-Z]+))?", row) for row in rows]
+    return [tuple(float(number.replace(",", "")) * units.get(unit, 1) for number, unit in row) for row in found if row]
 
 
-def format_limit(name: str, value: int) -> str:
-    if name.endswith(("_BYTES", "_PIXELS")):
-        return f"{value // 1_000_000} {'MB' if name.endswith('_BYTES') else 'million pixels'}"
-    return f"{value:,}"
+def read_constants(row: str) -> Iterator[float]:
+    module: ModuleType = limits
+    for word in row.split():
+        if "." in word:
+            module = import_module(word)
+        else:
+            yield float(word) if word.isdecimal() else getattr(module, word)
 
 
-def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
-    run = Limits()
-    expected = {
-        "Images (PNG, JPEG, WebP, GIF) and PDFs": f"{limits.MAX_BINARY_FILE_BYTES / 1e6:g} MB each, "
-        f"images {limits.MAX_PIXELS / 1e6:g} million pixels",
-        "Texts in UTF-8": f"{limits.MAX_TEXT_FILE_BYTES / 1e6:g} MB each",
-        "Attached files of one message": f"{limits.MAX_FILES} files, {limits.MAX_FILES_BYTES / 1e6:g} MB in total, "
-        f"{limits.MAX_FILE_NAME_CHARS} characters of a name",
-        "Files in one request to a model": f"the newest {MAX_ATTACHED_BYTES / 1e6:g} MB of images and PDFs, counted per "
-        f"attachment, and {MAX_TEXT_CHARS:,} characters of each text",
-        "One message of a user, an answer instead of a tool, the arguments of an approved call": ""
-        f"{limits.MAX_MESSAGE_CHARS:,} characters; the page says so before it sends, and keeps the text",
-        "Titles and names": f"{limits.MAX_NAME_CHARS} characters, {limits.MAX_DESCRIPTION_CHARS:,} of a checkpoint's "
-        "description; longer ones are cut",
-        "Settings of a conversation": f"{limits.MAX_INSTRUCTIONS_CHARS:,} characters of instructions, "
-        f"{limits.MAX_EXTRA_BODY_CHARS:,} of an extra body",
-        "Instructions from Langfuse": f"{limits.MAX_PROMPT_CHARS:,} characters, in an answer of "
-        f"{langfuse.MAX_ANSWER_BYTES // 10**6} MB",
-        "A key, an address or a name in the form that connects a model": f"one line of {limits.MAX_SETTING_CHARS:,} "
-        f"characters; the model has {MAX_TRIAL_SECONDS:g} s to answer",
-        "The page": f"the first {shown_text.MAX_SHOWN_CHARS:,} characters of a message, "
-        f"{shown_text.MAX_SHOWN_DETAIL_CHARS:,} of arguments, a result or reasoning, and a link to all of it",
-        "One view": f"{shown_text.MAX_VIEW_CHARS:,} characters of texts and their HTML and {shown_text.MAX_VIEW_CALLS} "
-        f"calls with cards, newest messages first; {shown_text.MAX_SHORT_CHARS} characters of each text beyond; up to four "
-        "times as much where “earlier” was used",
-        "One reading for a view or a request": f"the newest messages with {limits.MAX_READ_VALUES:,} values; each “earlier” "
-        "brings as many more, and a request has the last turn whole; a user graph that takes its messages anew has all of "
-        f"them, read in {MAX_PATH_SECONDS:g} s or the run ends; a sub-agent with a larger memory, "
-        f"or one of more than {limits.MAX_MEMORY_MESSAGES:,} messages, cannot move in it",
-        "One table, all tables of a text": f"{MAX_TABLE_CELLS:,} and {MAX_TEXT_CELLS:,} cells; a table "
-        "beyond is shown as it was written",
-        "One formula": f"{MAX_FORMULA_CHARS:,} characters, {MAX_FORMULA_BRACES:,} braces and {MAX_UNCLOSED_BRACKETS} "
-        "unclosed brackets; a larger one is shown as it was written",
-        "One portion of a list": f"{thread_list.MAX_LISTED_THREADS} conversations, "
-        f"{history.PORTION_CHECKPOINTS} checkpoints, {history.PORTION_BRANCHES} branches, "
-        f"{agent_transcript.PORTION_MESSAGES} messages of an agent's memory; "
-        f"{list_rows.MAX_SHOWN_DESCRIPTION_CHARS} characters of a checkpoint's description",
-        "One message of an MCP server": f"{mcp_limits.MAX_MESSAGE_BYTES / 1e6:g} MB and {mcp_limits.MAX_MESSAGE_VALUES:,} "
-        f"values, {remote_tool.MAX_REMOTE_RESULT_CHARS:,} characters of result; "
-        f"a schema of {remote_tool.MAX_SCHEMA_VALUES:,} values and {remote_tool.MAX_SCHEMA_CHARS:,} characters",
-        "All messages of an MCP server in a minute": f"{mcp_limits.MAX_MINUTE_BYTES / 1e6:g} MB, each message with "
-        f"{mcp_limits.MESSAGE_COST_BYTES / 1e3:g} kB more; beyond it the session is opened again",
-        "One request to the server": f"{protocol.MAX_HEAD_BYTES:,} bytes of address and headers in "
-        f"{protocol.HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
-        f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "
-        f"{dash_requests.MAX_REQUEST_VALUES:,} values)",
-        "Connections at once": "as many files as the system lets Waymark open, up to "
-        f"{serving.MAX_OPEN_FILES:,}, less {serving.RESERVED_FILES} for everything else",
-        "Uploads": f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/import') / 1e6:g} MB of a file to import, "
-        f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/file') / 1e6:g} MB of an attached file; all together "
-        f"{uploads.MAX_KEPT_BYTES / 1e6:g} MB and {uploads.MAX_KEPT_UPLOADS} files, "
-        f"for {uploads.MAX_KEPT_SECONDS / 60:g} minutes",
-        "Requests of one session for data": f"{request_rate.MAX_BURST_REQUESTS:,} at once, and then "
-        f"{request_rate.MAX_REQUESTS_PER_SECOND} a second",
-        "Requests in place of a socket": f"{polled_socket.MAX_KEPT_FRAMES} frames wait for a page that does not ask, "
-        f"for {polled_socket.MAX_SILENT_SECONDS:g} s; an answer waits {polled_socket.HOLD_SECONDS:g} s for frames",
-        "Pages that follow answers": f"{stream.MAX_THREAD_PAGES} of one conversation, "
-        f"{stream.MAX_PERSON_PAGES} of one of several people, {stream.MAX_PAGES} together; "
-        f"beside them {stream.MAX_UNREAD_THREAD_PAGES}, "
-        f"{stream.MAX_UNREAD_PERSON_PAGES} and {stream.MAX_UNREAD_PAGES} that have not read anything",
-        "One run, one of its agents, one branch": "answers, tool calls and seconds: the settings `LIMITS_…`",
-        "One answer": f"{run.max_answer_chars:,} characters, {limits.MAX_CALLS} tool calls, {limits.MAX_LABEL_CHARS} "
-        "characters of a provider's name for a tool, a call or a model",
-        "One response of a provider": f"{other_bodies.MAX_STREAM_BYTES / 1e6:g} MB of a stream, "
-        f"{other_bodies.MAX_WHOLE_BYTES / 1e6:g} MB of one event or of a whole answer, "
-        f"{openai.MAX_REFUSAL_BYTES / 1e6:g} MB of a refusal; of seconds, those of the agent or the run",
-        "Tokens, and other whole numbers from outside": f"{limits.MAX_TOKENS:,}, and {limits.MAX_NUMBER:,}; "
-        "a larger one counts as unknown",
-        "Reasoning of one answer": f"{limits.MAX_REASONING_CHARS:,} characters of text, {limits.MAX_ITEMS_CHARS:,} "
-        f"characters, {limits.MAX_ITEM_VALUES:,} values and {limits.MAX_ITEM_LEVELS} levels of the provider's items",
-        "Agent moves": f"{MAX_MOVES_PER_TURN} between two messages of the user, {MAX_NOTE_CHARS:,} characters of a "
-        f"message after the move; with `keep_independent`, {MAX_KEPT_AFTER:,} messages after the answer that is replaced, "
-        f"and {MAX_KEPT_BEFORE:,} from its question to it; "
-        f"sources among the newest {MAX_OUTSIDE_MESSAGES} messages with something from outside, older ones as “earlier "
-        "messages”",
-        "One fork": f"{forking.MAX_PROMPTS} prompts of {forking.MAX_PROMPT_CHARS:,} characters, "
-        f"{forking.MAX_BRANCH_ANSWER_CHARS:,} characters of each result, {forking.MAX_BRANCHES_PER_RUN} branches of one run",
-        "Arguments of tool calls": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting, {limits.MAX_ARGUMENT_VALUES:,} values "
-        f"in all calls of one answer; in a user graph, {limits.MAX_PART_VALUES:,} in one call",
-        "Halves of surrogate pairs in one text": f"{serde.MAX_SURROGATES:,}; of a text with more, all are left out",
-        "Progress of a user graph": f"{streaming.MAX_SHOWN_NODES} nodes, {streaming.MAX_SHOWN_LINES} lines of "
-        f"{streaming.MAX_LINE_CHARS} characters, {1 / reporter.DELIVERY_SECONDS:g} times a second",
-        "Values of a graph that are shown": f"{channels_view.MAX_SHOWN_CHANNELS} channels; "
-        f"{value_tree.MAX_TREE_NODES:,} nodes and {value_tree.MAX_TREE_CHARS:,} characters of a place, "
-        f"{value_tree.MAX_LEVEL_ITEMS} items of a level, {value_tree.MAX_LEVELS} levels; "
-        f"{graph_state.MAX_TREE_BYTES:,} bytes of one as a tree, "
-        f"{graph_state.MAX_WHOLE_CHARS // 10**6} million characters as a text",
-        "Questions of a user graph": f"{question_forms.MAX_SHOWN_QUESTIONS} shown, "
-        f"{question_forms.MAX_SHOWN_CHARS:,} characters of each text, {question_forms.MAX_PARTS_CHARS:,} of all calls or "
-        "fields of one; larger ones are shown and answered as JSON",
-        "An integer in a form of a user graph": "64 bits, all digits exact; LangGraph stores no larger ones",
-        "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
-        "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
-        "One comparison": f"{comparison.MAX_SIDE_MESSAGES} messages of each side, figures of "
-        f"{comparison.MAX_COUNTED_MESSAGES:,}; words of texts that differ in up to {word_differences.MAX_WORDS:,}, else "
-        f"lines up to {word_differences.MAX_LINES:,}; {rendering.MAX_PAGE_SECONDS:g} s of a processor together",
-        "One note from another branch": f"{excerpts.MAX_CONCLUSION_CHARS:,} characters of a conclusion, "
-        f"{excerpts.MAX_EXCERPT_MESSAGES} quoted messages, {excerpts.MAX_EXCERPT_CHARS:,} characters together",
-        "Several models at once": f"{candidates.MIN_MODELS} to {candidates.MAX_MODELS}, each with the limits of an agent",
-        "One rerun": f"{reruns.MAX_RERUN_QUESTIONS} questions, among the first {reruns.MAX_RERUN_MESSAGES:,} messages of "
-        "the path",
-        "One draft of a conclusion": f"{conclusions.MAX_CONCLUSION_SECONDS:g} s, {conclusions.MAX_CONCLUSION_TOKENS:,} "
-        f"tokens, the newest {conclusions.MAX_CONCLUDED_CHARS:,} characters of the branch; one of a conversation and "
-        f"{conclusions.MAX_DRAFTS} of a person at once",
-        "A state that the library saves": f"{limits.MAX_SAVED_VALUES:,} values in one message, and in the further keys",
-        "A message that a [graph of your own](graphs.md) writes": f"{limits.MAX_GRAPH_MESSAGE_CHARS:,} characters, "
-        f"{limits.MAX_SAVED_VALUES:,} values, {limits.MAX_MESSAGE_LEVELS} levels, {limits.MAX_CALLS} tool calls",
-        "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
-        "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
-        f"{limits.MAX_DOCUMENT_VALUES:,} values, "
-        f"{limits.MAX_DOCUMENT_MESSAGES:,} messages, "
-        f"{limits.MAX_DOCUMENT_PARTS:,} parts in the contents of all messages, "
-        f"{limits.MAX_CONVERSATIONS} conversations (of an archive {limits.MAX_ARCHIVE_CONVERSATIONS:,} with "
-        f"{limits.MAX_ARCHIVE_BYTES // 10**6} MB unpacked, and on the command line any size), "
-        f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
-        f"{limits.MAX_CALLS} tool calls in one message with {limits.MAX_LABEL_CHARS} characters of a name or an id, "
-        f"{limits.MAX_PART_VALUES:,} values in one message, one checkpoint or the settings, "
-        f"{limits.MAX_ALTERNATIVES} alternatives at one place; {limits.MAX_DOCUMENT_STATES:,} states of a graph, each with "
-        f"{limits.MAX_STATE_ITEMS:,} values of {limits.MAX_STATE_CHARS // 10**6} million characters, "
-        f"{limits.MAX_STATES_ITEMS:,} values together, and {limits.MAX_STATES_VALUES:,} within these; "
-        f"a file of another format has {limits.MAX_DOCUMENT_BYTES / 1e6:g} MB once it is converted",
-        "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters, "
-        f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "
-        f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "
-        f"{redacted_exports.MAX_WAITING} that wait",
-        "Tags": f"{limits.MAX_TAGS} tags of {limits.MAX_TAG_CHARS} characters; "
-        f"{limits.MAX_TAGS_OF_THREAD} of a conversation",
-        "People of a conversation": f"{limits.MAX_MEMBERS_OF_THREAD} whom its owner lets in; one person is let into "
-        f"{limits.MAX_SHARED_THREADS:,}; {limits.MAX_MEMBER_NAME_CHARS} characters of a name",
-        "Links to a conversation": f"{limits.MAX_SHARES_OF_THREAD} of {limits.MAX_SHARE_DAYS} days; a page is made "
-        f"within the limits of an export as HTML, with {shared_page.MAX_SHARED_SECONDS:g} processor seconds to format its "
-        f"texts; one address opens {guard.MAX_STRANGER_BURST} at once, and then one each second",
-        "The library of prompts": f"{limits.MAX_SAVED_PROMPTS} prompts of {limits.MAX_SAVED_PROMPT_CHARS:,} characters",
-        "Conversations that one action changes or exports": f"{limits.MAX_SELECTED_THREADS:,}; the files of one export "
-        f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together, "
-        f"and of all conversations {export_several.MAX_WHOLE_ARCHIVE_CHARS // 10**6} million",
-        "A search": f"{limits.MAX_QUERY_CHARS} characters and {limits.MAX_QUERY_WORDS} words of a query, "
-        f"the newest {limits.MAX_SEARCH_HITS} matches, of notes and user messages among the newest "
-        f"{search_hits.SIFTED_PORTIONS * limits.MAX_SEARCH_HITS:,}; "
-        f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts; marks in the first "
-        f"{snippet.MAX_ASCII_CHARS:,} characters of a text, and of other scripts in "
-        f"{snippet.MAX_SEARCH_WORDS:,} words together",
-        "Find in a conversation (Ctrl+F)": f"the first {limits.MAX_QUERY_WORDS} words; the newest {limits.MAX_PATH_HITS:,} "
-        f"messages, taken from the newest {path_search.MAX_ENTRIES:,} of all its branches; 2,000 marks in the page",
-        "An export of the page": f"{export_download.MAX_EXPORTED_CHARS // 10**6} million characters of the messages of one "
-        "conversation",
-        "An export as HTML": f"{html_export.MAX_HTML_CHARS // 10**6} million characters of its texts; "
-        f"{html_export.MAX_IMAGES_CHARS // 10**6} million of its images, which are named beyond; "
-        f"{html_export.MAX_FORMATTING_SECONDS:g} processor seconds to format its texts, which are unformatted beyond; "
-        f"{readable.MAX_PLACES:,} branches and {readable.MAX_PLACES:,} checkpoints in its graph, the newest",
-        "A reading of the database": f"{MAX_READ_SECONDS:g} seconds, then a sentence",
-    }
-    assert read_limits_table() == expected
+def test_the_table_of_limits_has_the_numbers_of_the_code() -> None:
+    """Whatever its words are, each row has the numbers of one of `LIMITS`."""
+    shown, known = read_limits_table(), {row: tuple(read_constants(row)) for row in LIMITS.strip().splitlines()}
+    assert [numbers for numbers in shown if numbers not in known.values()] == []
+    assert [row for row, numbers in known.items() if shown.count(numbers) != [*known.values()].count(numbers)] == []
+    assert {name for name in vars(limits) if name.startswith("MAX_")} - set(LIMITS.split()) == set()
 
 
 def test_the_tool_of_the_example_is_called_by_an_agent_like_every_other(monkeypatch: pytest.MonkeyPatch) -> None:
