@@ -2,7 +2,7 @@
  * Entry of the browser side: joins the components and puts them on `window.waymark`, the only global.
  *
  * The other modules have no effect when imported: only this entry acts. The server joins it with every module that it needs
- * into one file (server/bundle.py).
+ * into one file (server/static_files.py).
  */
 import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";

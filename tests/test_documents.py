@@ -304,6 +304,14 @@ def test_every_module_that_a_document_names_is_there() -> None:
         assert [name for name in named if not (ROOT / name).exists()] == [], document
 
 
+def test_every_file_that_the_code_names_is_there() -> None:
+    folders = ("agent", "assets", "checkpoints", "commands", "components", "people", "server", "startup")
+    path = re.compile(rf"\b(?:docs|tests|{'|'.join(folders)})/[\w/.-]+\.(?:css|js|md|mjs|py)\b")
+    for source in [each for folder in folders for each in (ROOT / folder).rglob("*") if each.suffix in (".mjs", ".py")]:
+        named = path.findall(source.read_text(encoding="utf-8"))
+        assert [name for name in named if not (ROOT / name).exists()] == [], source
+
+
 def test_every_guarantee_names_its_tests() -> None:
     rows = re.findall(r"^\| ([A-Z].*?) \| (.*) \|$", (ROOT / "docs" / "guarantees.md").read_text(), re.MULTILINE)
     assert len(rows) >= 20

@@ -100,7 +100,7 @@ export function formatNumber(number) {
   return `${formatDecimal(size, size < 9.95 ? 1 : 0)}${unit}`;
 }
 
-/** @param {number} bytes @returns {string} "850 B", "12 kB", "3.4 MB", "24 GB": as components/views/sizes.py */
+/** @param {number} bytes @returns {string} "850 B", "12 kB", "3.4 MB", "24 GB": as components/views/value_tree.py */
 export function formatSize(bytes) {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 999_500) return `${Math.round(bytes / 1000)} kB`;
