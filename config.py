@@ -1,7 +1,8 @@
 """The settings, and their only reader: from the environment, `.env` and `waymark.toml`.
 
-Each field is the key of the same name in capitals. In `waymark.toml`, `enabled` in the table `[tools]` is `tools_enabled`.
-Named tables exist in `waymark.toml` only: `[agents.NAME]`, `[graphs.NAME]`, `[mcp.NAME]` and `[prices."MODEL"]`.
+Each field is the key of the same name in capitals. `waymark.toml` has the fields that `PLAIN_TABLES` lists, where `enabled`
+in the table `[tools]` is `tools_enabled`, and the named tables, which are nowhere else: `[agents.NAME]`, `[graphs.NAME]`,
+`[mcp.NAME]` and `[prices."MODEL"]`.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import pytest
 from langchain_core.tools import BaseTool
 from pydantic import SecretStr
 
+from agent.tools.names import TOOL_NAMES
 from checkpoints.values import limits
 from commands.arguments import parse_arguments
 from config import Settings, load_settings
@@ -276,6 +277,12 @@ def test_the_tool_of_the_example_is_called_by_an_agent_like_every_other(monkeypa
     asyncio.run(expect_tool_is_called(module.count_words))
 
 
+def test_the_table_of_tools_names_every_built_in_tool() -> None:
+    section = (ROOT / "docs" / "tools.md").read_text().split("## Built-in tools")[1].split("\n## ")[0]
+    named = [name for names in re.findall(r"^\| (`.*?) \|", section, re.M) for name in re.findall(r"`(\w+)`", names)]
+    assert sorted(named) == sorted(TOOL_NAMES)
+
+
 async def expect_tool_is_called(tool: BaseTool) -> None:
     with FakeOpenAI() as fake:
         fake.reply(Call("count_words", {"text": "to be or not to be"}, id="1"), Say("Four of six."))
@@ -299,7 +306,8 @@ def test_every_heading_that_a_document_links_to_is_there() -> None:
 
 def test_every_module_that_a_document_names_is_there() -> None:
     for document in DOCUMENTS:
-        text = document.read_text().replace("agent/tools/count_words.py", "")  # the example's own
+        # These are the example's own.
+        text = re.sub(r"agent/tools/(test_)?count_words\.py", "", document.read_text())
         named = re.findall(r"`((?:agent|assets|checkpoints|components|server|tests)/[\w/.-]*)`", text)
         assert [name for name in named if not (ROOT / name).exists()] == [], document
 
