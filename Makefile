@@ -34,6 +34,7 @@ check: setup-dev
 	@$(BIN)/mypy
 	@PYTHONPATH=. $(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m pytest --collect-only -qq -m "" >$(VENV)/collected.log || { grep -E "^(E |ERROR)" $(VENV)/collected.log; exit 1; }
+	@$(BIN)/python -m pytest -qq -m "" tests/test_sizes.py >$(VENV)/sizes.log || { cat $(VENV)/sizes.log; exit 1; }
 	@$(BIN)/python -m supply.registry
 
 bench: setup-dev whole-browser

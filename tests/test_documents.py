@@ -308,7 +308,9 @@ def test_every_module_that_a_document_names_is_there() -> None:
     for document in DOCUMENTS:
         # These are the example's own.
         text = re.sub(r"agent/tools/(test_)?count_words\.py", "", document.read_text())
-        named = re.findall(r"`((?:agent|assets|checkpoints|components|server|tests)/[\w/.-]*)`", text)
+        named = re.findall(
+            r"`((?:agent|assets|checkpoints|commands|components|people|server|startup|tests)/[\w/.-]*)`", text
+        )
         assert [name for name in named if not (ROOT / name).exists()] == [], document
 
 
