@@ -342,14 +342,9 @@ def test_every_decision_has_the_same_form_and_the_title_of_its_file() -> None:
 
 
 def test_the_list_of_decisions_is_complete() -> None:
-    listed = re.findall(
-        r"^\| (\d+) \| \[(.*)\]\((.*)\) \| .* \| (.*) \| (.*) \|$", (DECISIONS[0].parent / "README.md").read_text(), re.M
-    )
-    heads = [path.read_text().split("\n")[:3:2] for path in DECISIONS]
-    assert [(f"# {n}. {title}", f"**Date:** {date}. **Status:** {status}.") for n, title, _, date, status in listed] == [
-        *map(tuple, heads)
-    ]
-    assert [file for _, _, file, _, _ in listed] == [path.name for path in DECISIONS]
+    listed = re.findall(r"^\| (\d+) \| \[(.*)\]\((.*)\) \| .* \|$", (DECISIONS[0].parent / "README.md").read_text(), re.M)
+    found = [(path.read_text().split("\n")[0], path.name) for path in DECISIONS]
+    assert [(f"# {n}. {title}", file) for n, title, file in listed] == found
 
 
 def test_every_chapter_of_the_security_standard_is_met_or_has_reasons() -> None:
