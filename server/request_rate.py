@@ -1,23 +1,12 @@
 """The rate of requests per session: far more than a person causes, and less than keeps the server busy."""
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 
 MAX_BURST_REQUESTS = 1_000
 MAX_REQUESTS_PER_SECOND = 50
-# Full buckets count as well.
-MAX_BUCKETS = 200
-# With more addresses than this, the oldest buckets are dropped.
-MAX_BUSY_BUCKETS = 10_000
-
-
-@dataclass
-class _Bucket:
-    """The requests that a session could send at the time `at`."""
-
-    requests: float
-    at: float
+MAX_BUCKETS = 10_000
 
 
 class RequestRate:
@@ -33,20 +22,15 @@ class RequestRate:
         self._read_clock = read_clock
         self._max_burst = MAX_BURST_REQUESTS if max_burst is None else max_burst
         self._per_second = per_second
-        self._buckets: dict[str, _Bucket] = {}
+        # Each bucket has its requests and their time. The bucket that was used last is the last.
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def admit(self, session_id: str) -> bool:
         now = self._read_clock()
-        bucket = self._buckets.setdefault(session_id, _Bucket(self._max_burst, now))
-        bucket.requests, bucket.at = self._count_requests(bucket, now), now
-        is_admitted = bucket.requests >= 1
-        bucket.requests -= is_admitted
+        requests, at = self._buckets.pop(session_id, (self._max_burst, now))
+        requests = min(self._max_burst, requests + (now - at) * self._per_second)
+        is_admitted = requests >= 1
+        self._buckets[session_id] = requests - is_admitted, now
         if len(self._buckets) > MAX_BUCKETS:
-            # A full bucket is as good as none.
-            found = self._buckets.items()
-            busy = [(key, each) for key, each in found if self._count_requests(each, now) < self._max_burst]
-            self._buckets = dict(busy[-MAX_BUSY_BUCKETS:])
+            self._buckets.popitem(last=False)
         return is_admitted
-
-    def _count_requests(self, bucket: _Bucket, now: float) -> float:
-        return min(self._max_burst, bucket.requests + (now - bucket.at) * self._per_second)

@@ -1,5 +1,7 @@
 """A session sends requests as fast as any person, and not without end."""
 
+import sys
+
 from server.request_rate import MAX_BUCKETS, MAX_BURST_REQUESTS, MAX_REQUESTS_PER_SECOND, RequestRate
 
 
@@ -29,13 +31,24 @@ def test_a_session_that_sends_too_many_does_not_stop_another() -> None:
     assert [count_admitted(rate, session) for session in "ab"] == [MAX_BURST_REQUESTS] * 2
 
 
-def test_sessions_of_long_ago_are_forgotten_and_busy_ones_are_not() -> None:
-    clock = Clock()
-    rate = RequestRate(clock)
-    for number in range(MAX_BUCKETS):
+def test_the_work_of_a_request_does_not_grow_with_the_addresses() -> None:
+    rate = RequestRate(Clock())
+    for number in range(3_000):
         rate.admit(str(number))
-    clock.now += 1
+    calls: list[str] = []
+    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        rate.admit("another")
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 10
+
+
+def test_the_oldest_buckets_are_dropped_and_those_in_use_are_not() -> None:
+    rate = RequestRate(Clock())
     count_admitted(rate, "busy")
-    assert set(rate._buckets) == {"busy"}
-    assert not rate.admit("busy")
-    assert rate._count_requests(rate._buckets["busy"], clock.now) < 1
+    for number in range(MAX_BUCKETS + 10):
+        rate.admit(str(number))
+        assert not rate.admit("busy")
+    assert len(rate._buckets) == MAX_BUCKETS
+    assert "0" not in rate._buckets
