@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from people import admin
-from people.admin import PEOPLE_PATH, PeopleAdmin
+from people.admin import PeopleAdmin
 from people.forms import clean_next_path, read_form
 from people.oidc_sign_in import CALLBACK_PATH, OidcSignIn
 from server.session.session_authentication import SIGN_IN_PATH
@@ -18,9 +18,6 @@ from server.session.session_authentication import SIGN_IN_PATH
 # A person opens this page by signing out.
 SIGNED_OUT = "signed-out"
 PUBLIC_PATHS = frozenset({SIGN_IN_PATH, CALLBACK_PATH})
-PATHS = frozenset({PEOPLE_PATH})
-PREFIXES = (f"{PEOPLE_PATH}/",)
-MAX_FORM_BYTES = 10_000
 
 
 def add_routes(server: FastAPI, people: PeopleAdmin) -> None:

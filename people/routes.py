@@ -12,7 +12,7 @@ from checkpoints import StoreUnavailableError
 from checkpoints.people.accounts import InvalidInvitationError
 from components.shapes import parse_body
 from people import admin
-from people.admin import PEOPLE_PATH, PeopleAdmin
+from people.admin import PeopleAdmin
 from people.forms import clean_next_path, read_form
 from people.password_sign_in import JOIN_PATH, PasswordSignIn
 from server.session.link_sign_in import read_token
@@ -21,9 +21,6 @@ from words import _, say
 
 PASSWORD_PATH = "/api/password"  # noqa: S105  (an address)
 PUBLIC_PATHS = frozenset({SIGN_IN_PATH, JOIN_PATH})
-PATHS = frozenset({PASSWORD_PATH, PEOPLE_PATH})
-PREFIXES = (f"{PEOPLE_PATH}/",)
-MAX_FORM_BYTES = 10_000
 
 
 class _Passwords(TypedDict):

@@ -1,19 +1,19 @@
 """The page's server: its routes, Dash with the panels, and the guard before them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from dash import Dash
 from fastapi import FastAPI
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Scope
 
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from checkpoints.values.surrogates import replace_lone_surrogates
 from components import action_routes, page
 from components.auditing import ClientLayer
-from components.first_layout import LAYOUT_PATH
 from components.people import PersonLayer
 from components.routes import (
     agent_transcript,
@@ -47,6 +47,7 @@ from components.services import Services
 from components.transfers.long_requests import ProgressMiddleware
 from components.transfers.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
+from people.forms import MAX_FORM_BYTES
 from server.client_address import Network, read_client_address
 from server.dash_requests import (
     CALLBACK_PATH,
@@ -99,35 +100,9 @@ ROUTES = (
     audit,
     health,
 )
+# `build_guard` adds the addresses of the page's own routes.
 ALLOWED_ROUTES = AllowedRoutes(
-    paths=frozenset(
-        {
-            "/",
-            LAYOUT_PATH,
-            "/_dash-dependencies",
-            CALLBACK_PATH,
-            "/api/panels",
-            "/api/events",
-            search.SEARCH_PATH,
-            thread_list.THREADS_PATH,
-            model_connections.CONNECTIONS_PATH,
-            thread_list.RUNS_PATH,
-            saved_prompts.PROMPTS_PATH,
-            tags.TAGS_PATH,
-            person_usage.USAGE_PATH,
-            session_routes.SESSIONS_PATH,
-            audit.AUDIT_PATH,
-        }
-    ),
-    prefixes=(
-        "/api/threads/",
-        "/api/requests/",
-        "/api/actions/",
-        UPLOADS_PREFIX,
-        f"{session_routes.SESSIONS_PATH}/",
-        f"{saved_prompts.PROMPTS_PATH}/",
-        f"{tags.TAGS_PATH}/",
-    ),
+    paths=frozenset({"/", "/_dash-dependencies", CALLBACK_PATH}),
     public_paths=AllowedRoutes.public_paths | {shared_page.SHARED_PATH},
     shared_paths=frozenset({shared_page.SHARED_PATH}),
     page_prefixes=("/t/",),
@@ -167,6 +142,12 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
         metrics.add_route(server)
     layouts = page.build_first_layouts(services)
     layouts.add_route(server)
+    errors.add_error_responses(server)
+    page.add_route(server, services)
+    for route in ROUTES:
+        route.add_route(server, services)
+    # Dash adds its own routes below, and these stay closed.
+    allowed = _allow(allowed, server.routes)
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
     read_address = partial(read_client_address, proxies=way_in.networks)
@@ -192,24 +173,23 @@ def _add_layers(pages: ASGIApp, services: Services, read_address: Callable[[Scop
 def _add_people(server: FastAPI, people: "PeopleAdmin", allowed: AllowedRoutes) -> AllowedRoutes:
     """Serve the sign-in with a password, or at a provider. Return the allowed routes including its routes."""
     if people.has_passwords:
-        from people.routes import MAX_FORM_BYTES, PATHS, PREFIXES, PUBLIC_PATHS, add_routes  # noqa: PLC0415  imports argon2
+        from people import routes  # noqa: PLC0415  imports argon2
     else:
-        from people.oidc_routes import (  # noqa: PLC0415  imports authlib
-            MAX_FORM_BYTES,
-            PATHS,
-            PREFIXES,
-            PUBLIC_PATHS,
-            add_routes,
-        )
-    add_routes(server, people)
+        from people import oidc_routes as routes  # type: ignore[no-redef]  # noqa: PLC0415  imports authlib
+    routes.add_routes(server, people)
     return replace(
         allowed,
-        paths=allowed.paths | PATHS,
-        prefixes=allowed.prefixes + PREFIXES,
-        public_paths=allowed.public_paths | PUBLIC_PATHS,
+        public_paths=allowed.public_paths | routes.PUBLIC_PATHS,
         public_prefixes=(*allowed.public_prefixes, ASSETS_PREFIX),
-        max_body_bytes={**allowed.max_body_bytes, **dict.fromkeys(PUBLIC_PATHS, MAX_FORM_BYTES)},
+        max_body_bytes={**allowed.max_body_bytes, **dict.fromkeys(routes.PUBLIC_PATHS, MAX_FORM_BYTES)},
     )
+
+
+def _allow(allowed: AllowedRoutes, routes: Iterable[BaseRoute]) -> AllowedRoutes:
+    """Allow the addresses of the routes. One with a part in braces allows everything below its beginning."""
+    declared = [route.path for route in routes if isinstance(route, Route | WebSocketRoute)]
+    beginnings = {path.partition("{")[0] for path in declared if "{" in path}
+    return replace(allowed, paths=allowed.paths.union(declared), prefixes=(*allowed.prefixes, *sorted(beginnings)))
 
 
 def _list_hosts(host: str, port: int) -> frozenset[str]:
@@ -230,8 +210,6 @@ def _build_index(_language: str, files: str) -> str:
 
 
 def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> Dash:
-    errors.add_error_responses(server)
-    page.add_route(server, services)
     remove_dash_variables()
     # This comes before Dash's own middleware, which encloses it.
     server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)
@@ -250,6 +228,4 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
     dash.build_index = lambda: _build_index(get_language(), page_files.root)
     dash.layout = page.layout()
     page.register(dash, services)
-    for route in ROUTES:
-        route.add_route(server, services)
     return dash
