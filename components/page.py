@@ -221,8 +221,7 @@ def read_panels(services: Services, location: page_state.PageLocation) -> Proper
     """Read the panels' properties at a location."""
     shown: Properties = {}
     for panel in [threads.PANEL] if location.list_only else PANELS:
-        for (identifier, name), value in zip(panel.shown, panel.show(services, location), strict=True):
-            shown.setdefault(identifier, {})[name] = value
+        shown |= panel.show(services, location)
     return shown
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from dash import Dash
 from dash.development.base_component import Component
 
 from components.actions import Handlers
 from components.page_state import PageLocation
+from components.properties import Properties
 from components.services import Services
 from components.streams.turns import Turn, TurnChanges
 
@@ -27,14 +27,13 @@ def _change_nothing(_: Services, __: Turn) -> TurnChanges:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel. `shown` names the properties that `show` returns, in this order; `show_turn` changes them after a turn."""
+    """A panel. `show` returns the properties of its components, and `show_turn` their changes after a turn."""
 
     register: Callable[[Dash, Services], None] = _register_nothing
     dialogs: Callable[[], Sequence[Component]] = _build_nothing
     # These buttons are in the bar's menu.
     buttons: Callable[[], Sequence[Component]] = _build_nothing
-    shown: tuple[tuple[str, str], ...] = ()
-    show: Callable[[Services, PageLocation], tuple[Any, ...]] = lambda *_: ()
+    show: Callable[[Services, PageLocation], Properties] = lambda *_: {}
     show_turn: Callable[[Services, Turn], TurnChanges] = _change_nothing
     # Handlers are grouped by the id of the list that reports the actions.
     actions: Mapping[str, Handlers] = field(default_factory=dict)

@@ -6,6 +6,7 @@ from dash.development.base_component import Component
 
 from components.page_state import PageLocation
 from components.panel import Panel
+from components.properties import Properties
 from components.routes.audit import may_read_audit
 from components.services import Services
 from components.widgets import build_menu_item
@@ -20,11 +21,8 @@ def build_item() -> Component:
     return build_menu_item("shield-check", _("Audit log"), Ids.BUTTON, hidden=True)
 
 
-SHOWN = ((Ids.BUTTON, "hidden"),)
+def show(services: Services, _location: PageLocation) -> Properties:
+    return {Ids.BUTTON: {"hidden": not may_read_audit(services)}}
 
 
-def show(services: Services, _location: PageLocation) -> tuple[bool]:
-    return (not may_read_audit(services),)
-
-
-PANEL = Panel(shown=SHOWN, show=show)
+PANEL = Panel(show=show)

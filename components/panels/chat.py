@@ -16,6 +16,7 @@ from components.model_choice import describe_answerer
 from components.panel import Panel
 from components.panels import approval, chat_actions
 from components.people import READER, get_acting_role
+from components.properties import Properties
 from components.services import Services
 from components.streams import candidates
 from components.streams.turns import Turn, TurnChanges
@@ -78,10 +79,7 @@ def build_start_page() -> dict[str, Any]:
     return {**_NO_THREAD, **nothing, "marks": {}, "removed": None, "suggestions": [_(each) for each in SUGGESTIONS]}
 
 
-SHOWN = ((Ids.TRANSCRIPT, "data"), (Ids.COMPOSER, "data"), (Ids.TITLE, "children"))
-
-
-def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any], dict[str, Any], str]:
+def show(services: Services, location: page_state.PageLocation) -> Properties:
     window = message_window.resolve_window(location.window, location.thread_id)
     try:
         # All parts are of the same moment, and share what they read.
@@ -95,7 +93,8 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     # The thread may not exist, so the page's own values are added here.
     of_page = {"opened": location.thread_id, "fill": fill, "read_only": read_only}
     composer = _read_composer(services, location.thread_id) | of_page
-    return transcript, composer, str(transcript["title"]) or _(NEW_TITLE)
+    title = str(transcript["title"]) or _(NEW_TITLE)
+    return {Ids.TRANSCRIPT: {"data": transcript}, Ids.COMPOSER: {"data": composer}, Ids.TITLE: {"children": title}}
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
@@ -272,4 +271,4 @@ def _describe_rerun(services: Services, run: Run | None) -> RerunView | None:
     return describe_rerun(run, services.runs.get_rerun(run.rerun), is_active=services.runner.reruns.is_asking(run))
 
 
-PANEL = Panel(shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)
+PANEL = Panel(show=show, show_turn=show_turn, actions=ACTIONS)

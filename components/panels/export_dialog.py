@@ -10,6 +10,7 @@ from dash_bootstrap_components import Textarea as Field
 from checkpoints.values.thread_ids import write_thread_id
 from components import dialog, page_state
 from components.panel import Panel
+from components.properties import Properties
 from components.routes.export_download import EXPORT_FORMATS
 from components.services import Services
 from components.widgets import Icon, build_menu_item
@@ -81,11 +82,9 @@ def dialogs() -> list[Component]:
     return [dialog.build_modal(Ids.DIALOG, _("Export"), [form])]
 
 
-SHOWN = ((Ids.FORM, "action"), (Ids.BUTTON, "hidden"))
-
-
-def show(_: Services, location: page_state.PageLocation) -> tuple[str, bool]:
-    return f"/api/threads/{write_thread_id(location.thread_id or '')}/export", location.thread_id is None
+def show(_: Services, location: page_state.PageLocation) -> Properties:
+    action = f"/api/threads/{write_thread_id(location.thread_id or '')}/export"
+    return {Ids.FORM: {"action": action}, Ids.BUTTON: {"hidden": location.thread_id is None}}
 
 
 def register(app: Dash, _: Services) -> None:
@@ -98,4 +97,4 @@ def register(app: Dash, _: Services) -> None:
     dialog.close_on(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"), Input(Ids.CONFIRM, "n_clicks"))
 
 
-PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons, shown=SHOWN, show=show)
+PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons, show=show)

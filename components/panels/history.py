@@ -13,6 +13,7 @@ from checkpoints.values import text
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
+from components.properties import Properties
 from components.services import Services
 from components.streams.turns import DataChange, Turn, TurnChanges
 from components.views import history_tree, list_rows
@@ -58,11 +59,8 @@ def build_checkpoint_deletion(checkpoint: Checkpoint) -> list[Component]:
     ]
 
 
-SHOWN = ((Ids.LIST, "data"),)
-
-
-def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
-    return (_read_history(services, location.thread_id),)
+def show(services: Services, location: page_state.PageLocation) -> Properties:
+    return {Ids.LIST: {"data": _read_history(services, location.thread_id)}}
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
@@ -213,4 +211,4 @@ def _choose_branches(branches: Sequence[Branch], portions: int, words: str, curr
     return [branch for branch in branches if branch.id in wanted]
 
 
-PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)
+PANEL = Panel(register=register, dialogs=dialogs, show=show, show_turn=show_turn, actions=ACTIONS)

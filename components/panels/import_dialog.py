@@ -23,6 +23,7 @@ from components.actions import NamedUpload
 from components.panel import Panel
 from components.panels import import_preview
 from components.people import READER, get_acting_role
+from components.properties import Properties
 from components.services import Services
 from components.transfers.long_requests import RequestCancelledError, get_progress_callback
 from components.transfers.uploads import UploadGoneError
@@ -287,11 +288,8 @@ def _register_merge(app: Dash, services: Services) -> None:
         return page_state.build_update(), False
 
 
-SHOWN = ((Ids.UPLOAD, "data"),)
+def show(_services: Services, _location: page_state.PageLocation) -> Properties:
+    return {Ids.UPLOAD: {"data": {"hidden": get_acting_role() == READER}}}
 
 
-def show(_services: Services, _location: page_state.PageLocation) -> tuple[dict[str, bool]]:
-    return ({"hidden": get_acting_role() == READER},)
-
-
-PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons, shown=SHOWN, show=show)
+PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons, show=show)

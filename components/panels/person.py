@@ -4,7 +4,6 @@ It is hidden if the server does not tell people apart.
 """
 
 from enum import StrEnum
-from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -13,6 +12,7 @@ from checkpoints import get_acting_owner
 from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import ADMIN, READER, get_acting_role
+from components.properties import Properties
 from components.services import Services
 from components.widgets import build_menu_item
 from words import _
@@ -41,23 +41,21 @@ def build_line() -> Component:
     return html.Div([*items, html.Span(id=Ids.NAME), leave, end], id=Ids.LINE, hidden=True)
 
 
-SHOWN = (
-    *((Ids.LINE, "hidden"), (Ids.NAME, "children"), (Ids.SIGN_OUT, "href"), (Ids.SIGN_OUT, "hidden")),
-    (Ids.SESSIONS, "hidden"),
-    (Ids.LEAVE, "hidden"),
-    (Ids.PASSWORD, "hidden"),
-    (Ids.PEOPLE, "hidden"),
-)
-
-
-def show(services: Services, _location: PageLocation) -> tuple[Any, ...]:
-    if not services.store.database.separates_owners:
-        return True, "", "", True, False, True, True, True
+def show(services: Services, _location: PageLocation) -> Properties:
+    has_people = services.store.database.separates_owners
     role = get_acting_role()
-    is_of_proxy = not services.has_own_sign_in
+    is_of_proxy = has_people and not services.has_own_sign_in
+    has_own = has_people and not is_of_proxy
     address = services.sign_out_url if is_of_proxy else None
-    own = (is_of_proxy, is_of_proxy, not services.has_passwords, role != ADMIN or is_of_proxy)
-    return False, _describe_role(role), address or "", address is None, *own
+    return {
+        Ids.LINE: {"hidden": not has_people},
+        Ids.NAME: {"children": _describe_role(role) if has_people else ""},
+        Ids.SIGN_OUT: {"href": address or "", "hidden": address is None},
+        Ids.SESSIONS: {"hidden": is_of_proxy},
+        Ids.LEAVE: {"hidden": not has_own},
+        Ids.PASSWORD: {"hidden": not (has_people and services.has_passwords)},
+        Ids.PEOPLE: {"hidden": role != ADMIN or not has_own},
+    }
 
 
 def _describe_role(role: str | None) -> str:
@@ -66,4 +64,4 @@ def _describe_role(role: str | None) -> str:
     return _("Signed in as {name}", name=get_acting_owner())
 
 
-PANEL = Panel(shown=SHOWN, show=show)
+PANEL = Panel(show=show)

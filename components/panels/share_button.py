@@ -8,6 +8,7 @@ from checkpoints.people.members import MEMBER_ROLES, Members
 from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import READER, get_acting_role
+from components.properties import Properties
 from components.services import Services
 from components.widgets import build_menu_item
 from words import _
@@ -21,14 +22,12 @@ def buttons() -> list[Component]:
     return [build_menu_item("share", _("Share…"), Ids.BUTTON, title=_("People and links of this conversation"), hidden=True)]
 
 
-SHOWN = ((Ids.BUTTON, "hidden"),)
-
-
-def show(services: Services, location: PageLocation) -> tuple[bool]:
+def show(services: Services, location: PageLocation) -> Properties:
     """Hide the item from readers, unless they are members and could leave the conversation."""
-    if location.thread_id is None or get_acting_role() != READER:
-        return (location.thread_id is None,)
-    return (Members(services.store).find_role(location.thread_id) not in MEMBER_ROLES,)
+    is_hidden = location.thread_id is None or (
+        get_acting_role() == READER and Members(services.store).find_role(location.thread_id) not in MEMBER_ROLES
+    )
+    return {Ids.BUTTON: {"hidden": is_hidden}}
 
 
-PANEL = Panel(buttons=buttons, shown=SHOWN, show=show)
+PANEL = Panel(buttons=buttons, show=show)

@@ -18,6 +18,7 @@ from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.people import READER, get_acting_role
+from components.properties import Properties
 from components.routes.thread_list import MAX_LISTED_THREADS, read_thread_portion
 from components.services import Services
 from components.streams.list_changes import are_ends_told, describe_shared, read_run_states
@@ -66,10 +67,7 @@ def build_threads_deletion(count: int) -> list[Component]:
     ]
 
 
-SHOWN = ((Ids.LIST, "data"),)
-
-
-def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
+def show(services: Services, location: page_state.PageLocation) -> Properties:
     """Return the list's first portion, or only the changed rows if the page has a list."""
     now = services.store.now()
     tags = [{"id": tag.id, "name": tag.name} for tag in Tags(services.store).list_tags()]
@@ -79,7 +77,7 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     changed = _read_changed_threads(services, location.list_seen, now)
     shown = read_thread_portion(services.store) if changed is None else changed
     rights = {**describe_shared(services.store), "is_reader": get_acting_role() == READER}
-    return ({"since": None, "gone": [], **rights, **state, **told, **shown},)
+    return {Ids.LIST: {"data": {"since": None, "gone": [], **rights, **state, **told, **shown}}}
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
@@ -258,4 +256,4 @@ def _read_deleted_threads(services: Services) -> list[dict[str, Any]]:
     ]
 
 
-PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)
+PANEL = Panel(register=register, dialogs=dialogs, show=show, show_turn=show_turn, actions=ACTIONS)

@@ -66,17 +66,10 @@ def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
     ]
 
 
-SHOWN = (
-    *((Ids.UNDO, "disabled"), (Ids.UNDO, "title"), (Ids.REDO, "disabled"), (Ids.REDO, "title")),
-    (Ids.CLEAR_BUTTON, "disabled"),
-    (Ids.SHOWN_STATE, "data"),
-)
-
-
-def show(services: Services, location: page_state.PageLocation) -> tuple[Any, ...]:
+def show(services: Services, location: page_state.PageLocation) -> Properties:
     shown_state, undo, redo, length = _read_undo_state(services.store, location.thread_id)
     if shown_state is not None and (read_only := describe_read_only(services.store, shown_state["thread"])):
-        return True, read_only, True, read_only, True, shown_state
+        return _disable_buttons(shown_state, read_only, is_clear_disabled=True)
     run = services.runs.get_latest_run(location.thread_id) if location.thread_id and length else None
     return _describe_buttons(shown_state, undo, redo, run, is_empty=length == 0)
 
@@ -87,27 +80,30 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
     if newest is not None and describe_read_only(services.store, turn.thread.id) is None:
         shown_state: page_state.UndoTarget = {"thread": turn.thread.id, "version": turn.thread.version}
         undo = add_name(operations.describe_undo(newest), newest)
-        values = _describe_buttons(shown_state, undo, None, turn.run, is_empty=False)
-    else:
-        # The turn wrote nothing itself, or the thread is read-only.
-        values = show(services, page_state.PageLocation(turn.thread.id, {}))
-    shown: Properties = {}
-    for (identifier, name), value in zip(SHOWN, values, strict=True):
-        shown.setdefault(identifier, {})[name] = value
-    return TurnChanges(shown, {})
+        return TurnChanges(_describe_buttons(shown_state, undo, None, turn.run, is_empty=False), {})
+    # The turn wrote nothing itself, or the thread is read-only.
+    return TurnChanges(show(services, page_state.PageLocation(turn.thread.id, {})), {})
 
 
 def _describe_buttons(
     shown_state: page_state.UndoTarget | None, undo: str | None, redo: str | None, run: Run | None, *, is_empty: bool
-) -> tuple[Any, ...]:
-    """Return the values of `SHOWN`."""
+) -> Properties:
     if run and run.state is RunState.RUNNING:
-        return True, _(STOP_FIRST_HINT), True, _(STOP_FIRST_HINT), is_empty, shown_state
-    undo_title, redo_title = (
-        _("Undo {undo} (Ctrl+Alt+Z)", undo=undo) if undo else _("Nothing to undo"),
-        _("Redo {redo} (Ctrl+Alt+Shift+Z)", redo=redo) if redo else _("Nothing to redo"),
-    )
-    return undo is None, undo_title, redo is None, redo_title, is_empty, shown_state
+        return _disable_buttons(shown_state, _(STOP_FIRST_HINT), is_clear_disabled=is_empty)
+    undo_title = _("Undo {undo} (Ctrl+Alt+Z)", undo=undo) if undo else _("Nothing to undo")
+    redo_title = _("Redo {redo} (Ctrl+Alt+Shift+Z)", redo=redo) if redo else _("Nothing to redo")
+    return {
+        Ids.UNDO: {"disabled": undo is None, "title": undo_title},
+        Ids.REDO: {"disabled": redo is None, "title": redo_title},
+        Ids.CLEAR_BUTTON: {"disabled": is_empty},
+        Ids.SHOWN_STATE: {"data": shown_state},
+    }
+
+
+def _disable_buttons(shown_state: page_state.UndoTarget | None, reason: str, *, is_clear_disabled: bool) -> Properties:
+    step = {"disabled": True, "title": reason}
+    clear = {"disabled": is_clear_disabled}
+    return {Ids.UNDO: step, Ids.REDO: step, Ids.CLEAR_BUTTON: clear, Ids.SHOWN_STATE: {"data": shown_state}}
 
 
 def register(app: Dash, _services: Services) -> None:
@@ -159,4 +155,4 @@ ACTIONS: Mapping[str, Handlers] = {
     HISTORY_ID: {"clear": _open_clear_dialog},
     **dialog.list_confirmations({Ids.CLEAR_DIALOG: _confirm_clear}),
 }
-PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS, shown=SHOWN, show=show, show_turn=show_turn)
+PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS, show=show, show_turn=show_turn)

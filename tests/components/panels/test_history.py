@@ -33,8 +33,7 @@ def ask_for_branches(count: int | None = None) -> tuple[list[str], dict[str, Any
             thread_id = write_branches(services.store)
             names = [branch.name for branch, _ in services.store.list_branches(thread_id)]
             if count is None:
-                [shown] = history.show(services, PageLocation(thread_id, {}))
-                return names, shown
+                return names, history.show(services, PageLocation(thread_id, {}))[history.Ids.LIST]["data"]
             action = Action("portion", ActionFields(count=count, text=""), Caller(), thread_id)
             return names, (await history.ACTIONS[history.Ids.LIST]["portion"](services, action)).reply
 
@@ -93,7 +92,7 @@ def ask_for_checkpoints(*, count: int = 0, words: str | None = None) -> tuple[di
         async with open_services() as services:
             thread_id = save_many(services.store)
             if words is None:
-                return history.show(services, PageLocation(thread_id, {}))[0]
+                return history.show(services, PageLocation(thread_id, {}))[history.Ids.LIST]["data"]
             action = Action("portion", ActionFields(count=count, text=words), Caller(), thread_id)
             reply = (await history.ACTIONS[history.Ids.LIST]["portion"](services, action)).reply
             assert isinstance(reply, dict)

@@ -28,7 +28,7 @@ def run(story: Callable[[Services], Awaitable[None]]) -> None:
 
 
 def read(services: Services, seen: str | None = None) -> dict[str, Any]:
-    return threads.show(services, PageLocation(None, {}, None, seen and datetime.fromisoformat(seen)))[0]  # type: ignore[arg-type]
+    return threads.show(services, PageLocation(None, {}, None, seen and datetime.fromisoformat(seen)))["threads"]["data"]  # type: ignore[arg-type]
 
 
 def fill(services: Services, count: int) -> list[str]:
