@@ -1,9 +1,7 @@
-"""The dialog of the panels. Cancel, Escape and the browser's Back close it.
+"""The dialogs of the panels. Cancel, Escape and the browser's Back close them."""
 
-A confirmation is a form and a list with a single action. assets/modules/page/confirmations.mjs sends it.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
@@ -11,7 +9,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 
 from components import page_state
-from components.actions import Action, Answer, Handler, Handlers
+from components.actions import Action, Answer, Handler
 from components.properties import set_properties
 from components.services import Services
 from words import _
@@ -35,42 +33,52 @@ def build_long_body(*children: Component, **properties: Any) -> html.Div:
     return html.Div(children, className="modal-body", tabIndex=0, **properties)
 
 
-def build_confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
-    """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`.
+def _build_nothing() -> Sequence[Component]:
+    return ()
 
-    The options are fields of the action, under their names.
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """A form and a list with a single action. assets/modules/page/confirmations.mjs sends it.
+
+    Title and button are marked for translation. The options are fields of the action, under their names. The part
+    `X-first` of the dialog `X` has the focus.
     """
-    buttons = [
-        Button(_("Cancel"), id=f"{identifier}-cancel", color="secondary", outline=True, type="button"),
-        Button(confirm, id=f"{identifier}-confirm", color=color, type="submit"),
-    ]
-    body = ModalBody([html.Div(id=f"{identifier}-body"), *options])
-    named: Any = {"data-dialog": identifier}
-    form = html.Form([body, ModalFooter([dcc.Store(id=f"{identifier}-subject"), *buttons])], autoComplete="off", **named)
-    return build_modal(identifier, title, [form])
 
+    identifier: str
+    title: str
+    button: str
+    confirm: Handler
+    options: Callable[[], Sequence[Component]] = _build_nothing
+    color: str = "danger"
+    first: str = "cancel"
 
-def open_confirmation(identifier: str, thread_id: str, fields: Mapping[str, Any], body: Sequence[Component]) -> None:
-    """Open a confirmation from within an action, with these fields.
+    def build(self) -> Modal:
+        """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`."""
+        identifier = self.identifier
+        buttons = [
+            Button(_("Cancel"), id=f"{identifier}-cancel", color="secondary", outline=True, type="button"),
+            Button(_(self.button), id=f"{identifier}-confirm", color=self.color, type="submit"),
+        ]
+        body = ModalBody([html.Div(id=f"{identifier}-body"), *self.options()])
+        named: Any = {"data-dialog": identifier}
+        form = html.Form([body, ModalFooter([dcc.Store(id=f"{identifier}-subject"), *buttons])], autoComplete="off", **named)
+        return build_modal(identifier, _(self.title), [form])
 
-    The dialog holds the confirmed action, so a later action or another address cannot replace its subject.
-    """
-    set_properties(f"{identifier}-subject", {"data": {**fields, "type": CONFIRM, "thread": thread_id}})
-    set_properties(f"{identifier}-body", {"children": body})
-    set_properties(identifier, {"is_open": True})
+    def open(self, thread_id: str, fields: Mapping[str, Any], body: Sequence[Component]) -> None:
+        """Open the dialog from within an action, with these fields.
 
+        The dialog holds the confirmed action, so a later action or another address cannot replace its subject.
+        """
+        subject = {**fields, "type": CONFIRM, "thread": thread_id}
+        set_properties(f"{self.identifier}-subject", {"data": subject})
+        set_properties(f"{self.identifier}-body", {"children": body})
+        set_properties(self.identifier, {"is_open": True})
 
-def list_confirmations(confirmations: Mapping[str, Handler]) -> Mapping[str, Handlers]:
-    """Return the actions of confirmations by dialog. A dialog closes with the reply, even with a refusal."""
-    return {identifier: {CONFIRM: _close_with(identifier, confirm)} for identifier, confirm in confirmations.items()}
-
-
-def _close_with(identifier: str, confirm: Handler) -> Handler:
-    async def close_and_confirm(services: Services, action: Action) -> Answer:
-        set_properties(identifier, {"is_open": False})
-        return await confirm(services, action)
-
-    return close_and_confirm
+    async def close_and_confirm(self, services: Services, action: Action) -> Answer:
+        """Close the dialog with the reply, even with a refusal."""
+        set_properties(self.identifier, {"is_open": False})
+        return await self.confirm(services, action)
 
 
 def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:

@@ -76,7 +76,7 @@ PANELS: tuple[Panel, ...] = (
 
 
 def _merge_actions(list_id: str) -> Handlers:
-    return {kind: handler for panel in PANELS for kind, handler in panel.actions.get(list_id, {}).items()}
+    return {kind: handler for panel in PANELS for kind, handler in panel.list_actions().get(list_id, {}).items()}
 
 
 _REFUSALS: dict[str, Refusal] = {
@@ -91,7 +91,7 @@ LISTS = {
         refuse=_REFUSALS.get(list_id, refuse_with_toast),
         window_id=chat.Ids.WINDOW if list_id == TRANSCRIPT_ID else None,
     )
-    for list_id in dict.fromkeys(str(list_id) for panel in PANELS for list_id in panel.actions)
+    for list_id in dict.fromkeys(str(list_id) for panel in PANELS for list_id in panel.list_actions())
 }
 
 
@@ -156,7 +156,7 @@ def layout() -> Component:
             threads.layout(),
             chat.layout(),
             history.layout(),
-            *(each for panel in PANELS for each in panel.dialogs()),
+            *(each for panel in PANELS for each in panel.list_dialogs()),
         ]
     )
 
@@ -263,7 +263,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 def register(app: Page, services: Services) -> None:
     app.after_each = partial(outage.report_outage, services.store.database)
     for panel in PANELS:
-        panel.register(app, services)
+        panel.register_parts(app, services)
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "readPanels"),
         Input(page_state.Ids.URL, "pathname"),

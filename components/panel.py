@@ -7,6 +7,7 @@ from dash import Dash
 from dash.development.base_component import Component
 
 from components.actions import Handlers
+from components.dialog import CONFIRM, Confirmation, register_dialog
 from components.page_state import PageLocation
 from components.properties import Properties
 from components.services import Services
@@ -31,9 +32,21 @@ class Panel:
 
     register: Callable[[Dash, Services], None] = _register_nothing
     dialogs: Callable[[], Sequence[Component]] = _build_nothing
+    confirmations: Sequence[Confirmation] = ()
     # These buttons are in the bar's menu.
     buttons: Callable[[], Sequence[Component]] = _build_nothing
     show: Callable[[Services, PageLocation], Properties] = lambda *_: {}
     show_turn: Callable[[Services, Turn], TurnChanges] = _change_nothing
     # Handlers are grouped by the id of the list that reports the actions.
     actions: Mapping[str, Handlers] = field(default_factory=dict)
+
+    def list_dialogs(self) -> list[Component]:
+        return [*self.dialogs(), *(each.build() for each in self.confirmations)]
+
+    def list_actions(self) -> Mapping[str, Handlers]:
+        return {**self.actions, **{each.identifier: {CONFIRM: each.close_and_confirm} for each in self.confirmations}}
+
+    def register_parts(self, app: Dash, services: Services) -> None:
+        self.register(app, services)
+        for each in self.confirmations:
+            register_dialog(app, each.identifier, each.first)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, html
+from dash import html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Input as Field
 from dash_bootstrap_components import Label, RadioItems
@@ -27,12 +27,9 @@ PROGRAM_TEXT = N_("In a new conversation the built-in agent answers. It begins w
 
 
 class Ids(StrEnum):
-    FORK_DIALOG = "fork-dialog"
     LENGTH = "fork-included"
     DESTINATION = "fork-where"
     NAME = "fork-dialog-name"
-    DELETE_DIALOG = "delete-branch"
-    PRUNE_DIALOG = "delete-branches"
 
 
 @dataclass(frozen=True)
@@ -58,21 +55,16 @@ class ForkPoint:
         return self.last_message.id if included else self.message.parent_id
 
 
-def dialogs() -> list[Component]:
+def _build_fork_options() -> list[Component]:
     places = [
         {"label": _("A branch of this conversation"), "value": "branch"},
         {"label": _("A new conversation"), "value": "thread"},
     ]
-    options = (
+    return [
         _radio_group(_("Include"), RadioItems(id=Ids.LENGTH, name="length")),
         _radio_group(_("Create as"), RadioItems(places, id=Ids.DESTINATION, name="destination")),
         Label([_("Name"), " ", html.Span(_("optional"), className="quiet")], html_for=Ids.NAME),
         Field(id=Ids.NAME, name="name", maxlength=120, autocomplete="off"),
-    )
-    return [
-        dialog.build_confirmation(Ids.FORK_DIALOG, _("Branch from here"), _("Branch"), *options, color="primary"),
-        dialog.build_confirmation(Ids.DELETE_DIALOG, _("Delete this branch?"), _("Delete")),
-        dialog.build_confirmation(Ids.PRUNE_DIALOG, _("Delete all other branches?"), _("Delete all others")),
     ]
 
 
@@ -151,12 +143,6 @@ def build_prune_question(other_branches: int) -> list[Component]:
     ]
 
 
-def register(app: Dash, _services: Services) -> None:
-    dialog.register_dialog(app, Ids.FORK_DIALOG, first="name")
-    dialog.register_dialog(app, Ids.DELETE_DIALOG)
-    dialog.register_dialog(app, Ids.PRUNE_DIALOG)
-
-
 async def _switch_branch(services: Services, action: Action) -> Answer:
     await services.apply_change(services.store.switch, action.thread_id, action.fields["branch"], caller=action.caller)
     return Answer(page_state.build_update())
@@ -183,7 +169,7 @@ async def _open_fork_dialog(services: Services, action: Action) -> Answer:
     set_properties(Ids.DESTINATION, {"value": "thread" if is_program else "branch"})
     set_properties(Ids.NAME, {"value": action.fields.get("name", "")})
     question = build_fork_question(fork_point, running=running, is_program=is_program)
-    dialog.open_confirmation(Ids.FORK_DIALOG, thread_id, action.fields, question)
+    FORK.open(thread_id, action.fields, question)
     return Answer()
 
 
@@ -194,14 +180,14 @@ async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
         return Answer(page_state.build_update())
     branch, length = found
     question = build_branch_deletion(branch, length - shared[branch.id])
-    dialog.open_confirmation(Ids.DELETE_DIALOG, action.thread_id, action.fields, question)
+    DELETION.open(action.thread_id, action.fields, question)
     return Answer()
 
 
 async def _open_prune_dialog(services: Services, action: Action) -> Answer:
     branches, _ = await services.read_snapshot(_read_branches, services.store, action.thread_id)
     question = build_prune_question(len(branches) - 1)
-    dialog.open_confirmation(Ids.PRUNE_DIALOG, action.thread_id, action.fields, question)
+    PRUNING.open(action.thread_id, action.fields, question)
     return Answer()
 
 
@@ -239,9 +225,6 @@ async def _confirm_prune(services: Services, action: Action) -> Answer:
 
 
 ACTIONS: Mapping[str, Handlers] = {
-    **dialog.list_confirmations(
-        {Ids.FORK_DIALOG: _confirm_fork, Ids.DELETE_DIALOG: _confirm_deletion, Ids.PRUNE_DIALOG: _confirm_prune}
-    ),
     TRANSCRIPT_ID: {"fork": _open_fork_dialog, "switch": _switch_branch, "keep-removed": _keep_removed_messages},
     HISTORY_ID: {
         "keep-removed": _keep_removed_messages,
@@ -270,4 +253,9 @@ def _find_fork_point(store: Store, thread_id: str, fields: Mapping[str, Any]) ->
     return ForkPoint(message, last_message=message, checkpoint_name=checkpoint.name)
 
 
-PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS)
+FORK = dialog.Confirmation(
+    *("fork-dialog", N_("Branch from here"), N_("Branch"), _confirm_fork, _build_fork_options), color="primary", first="name"
+)
+DELETION = dialog.Confirmation("delete-branch", N_("Delete this branch?"), N_("Delete"), _confirm_deletion)
+PRUNING = dialog.Confirmation("delete-branches", N_("Delete all other branches?"), N_("Delete all others"), _confirm_prune)
+PANEL = Panel(confirmations=[FORK, DELETION, PRUNING], actions=ACTIONS)

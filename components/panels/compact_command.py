@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
-from enum import StrEnum
 from typing import Any, Literal
 
-from dash import Dash, html
+from dash import html
 from dash.development.base_component import Component
 
 from agent.preparation.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
@@ -17,17 +16,9 @@ from components.panel import Panel
 from components.services import Services
 from components.shapes import check_shape
 from components.views import context_meter
-from words import _, ngettext
+from words import N_, _, ngettext
 
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
-
-
-class Ids(StrEnum):
-    DIALOG = "summarise-dialog"
-
-
-def dialogs() -> list[Component]:
-    return [dialog.build_confirmation(Ids.DIALOG, _("Summarise messages?"), _("Summarise"), color="primary")]
 
 
 def describe_preview(preview: SummaryPreview) -> list[Component]:
@@ -45,16 +36,12 @@ def describe_preview(preview: SummaryPreview) -> list[Component]:
     ]
 
 
-def register(app: Dash, _services: Services) -> None:
-    dialog.register_dialog(app, Ids.DIALOG, first="confirm")
-
-
 async def open_summary_dialog(services: Services, action: Action, scope: SummaryScope) -> None:
     """Ask the user to confirm a summary, and show its effect. Raises `NotCompactedError` if it would gain nothing."""
     thread_id, caller = action.page_thread_id, action.caller
     preview = await services.read_snapshot(services.runner.inputs.preview_summary, thread_id, scope)
     fields = {"request_id": caller.request_id, "version": caller.expected_version, **asdict(scope)}
-    dialog.open_confirmation(Ids.DIALOG, str(thread_id), fields, describe_preview(preview))
+    SUMMARY.open(str(thread_id), fields, describe_preview(preview))
 
 
 async def _confirm_summary(services: Services, action: Action) -> Answer:
@@ -91,4 +78,7 @@ def _rebuild_scope(fields: Mapping[str, Any]) -> SummaryScope:
     return SummaryScope(side, fields["message_id"], fields["focus"])
 
 
-PANEL = Panel(dialogs=dialogs, register=register, actions=dialog.list_confirmations({Ids.DIALOG: _confirm_summary}))
+SUMMARY = dialog.Confirmation(
+    *("summarise-dialog", N_("Summarise messages?"), N_("Summarise"), _confirm_summary), color="primary", first="confirm"
+)
+PANEL = Panel(confirmations=[SUMMARY])

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, html
+from dash import html
 from dash.development.base_component import Component
 
 from checkpoints import Branch, Checkpoint, Store, Thread, ThreadNotFoundError
@@ -36,15 +36,10 @@ NOTHING_TO_SAVE = N_("There is nothing to save yet: start a conversation first."
 
 class Ids(StrEnum):
     LIST = HISTORY_ID
-    DELETE_DIALOG = "delete-checkpoint"
 
 
 def layout() -> Component:
     return History(id=Ids.LIST)
-
-
-def dialogs() -> list[Component]:
-    return [dialog.build_confirmation(Ids.DELETE_DIALOG, _("Delete this checkpoint?"), _("Delete"))]
 
 
 def build_checkpoint_deletion(checkpoint: Checkpoint) -> list[Component]:
@@ -90,14 +85,10 @@ def _find_new_segments(store: Store, turn: Turn) -> list[dict[str, Any]]:
     return [{"id": first.segment, "parent": parent, "from": length, "message": first.parent_id}]
 
 
-def register(app: Dash, _services: Services) -> None:
-    dialog.register_dialog(app, Ids.DELETE_DIALOG)
-
-
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
     thread_id, checkpoint_id = action.thread_id, action.fields["checkpoint"]
     checkpoint = await services.read_snapshot(services.store.get_checkpoint, thread_id, checkpoint_id)
-    dialog.open_confirmation(Ids.DELETE_DIALOG, thread_id, action.fields, build_checkpoint_deletion(checkpoint))
+    DELETION.open(thread_id, action.fields, build_checkpoint_deletion(checkpoint))
     return Answer()
 
 
@@ -151,7 +142,6 @@ ACTIONS: Mapping[str, Handlers] = {
         "change": _change_checkpoint,
         "delete": _open_deletion_dialog,
     },
-    **dialog.list_confirmations({Ids.DELETE_DIALOG: _confirm_deletion}),
 }
 
 
@@ -211,4 +201,5 @@ def _choose_branches(branches: Sequence[Branch], portions: int, words: str, curr
     return [branch for branch in branches if branch.id in wanted]
 
 
-PANEL = Panel(register=register, dialogs=dialogs, show=show, show_turn=show_turn, actions=ACTIONS)
+DELETION = dialog.Confirmation("delete-checkpoint", N_("Delete this checkpoint?"), N_("Delete"), _confirm_deletion)
+PANEL = Panel(confirmations=[DELETION], show=show, show_turn=show_turn, actions=ACTIONS)

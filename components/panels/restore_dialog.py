@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
-from dash import Dash, html
+from dash import html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
@@ -31,13 +30,9 @@ GRAPH_STATES_TEXT = N_(
 UNKNOWN_CHANNEL_TEXT = N_("(the graph has no such value any more)")
 # This `kind` of an action restores to before the first message.
 BEGINNING = "beginning"
+KEEP_ID = "restore-keep"
 # The dialog shows this much of the message's text.
 MAX_QUOTE_CHARS = 120
-
-
-class Ids(StrEnum):
-    DIALOG = "restore-dialog"
-    KEEP_BRANCH = "restore-keep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +60,8 @@ class RestoreTarget:
         return store.preview_message_removal(thread_id, self.message_id)
 
 
-def dialogs() -> list[Component]:
-    keep = Checkbox(id=Ids.KEEP_BRANCH, name="keep", label=_("Keep the removed messages as a branch"), value=False)
-    return [dialog.build_confirmation(Ids.DIALOG, _("Restore this checkpoint?"), _("Restore"), keep)]
+def _build_options() -> list[Component]:
+    return [Checkbox(id=KEEP_ID, name="keep", label=_("Keep the removed messages as a branch"), value=False)]
 
 
 def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> RestoreTarget:
@@ -157,21 +151,17 @@ def _list_channel_changes(channels: ChannelChanges) -> list[Component]:
     return [html.P(_("These values of the graph change:")), html.Ul(rows, className="channel-changes"), *rest]
 
 
-def register(app: Dash, _services: Services) -> None:
-    dialog.register_dialog(app, Ids.DIALOG)
-
-
 async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     thread_id = action.thread_id
     target, removal = await services.read_snapshot(_read_target, services.store, thread_id, action.fields)
     channels = await services.read_snapshot(_read_channel_changes, services, thread_id, target)
     running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
     title = _name_question(target)
-    set_properties(f"{Ids.DIALOG}-title", {"children": title})
-    set_properties(Ids.KEEP_BRANCH, {"value": False})
+    set_properties(f"{RESTORE.identifier}-title", {"children": title})
+    set_properties(KEEP_ID, {"value": False})
     has_states = await services.read_snapshot(services.store.has_states, thread_id)
     question = build_restore_question(target, removal, running=running, has_states=has_states, channels=channels)
-    dialog.open_confirmation(Ids.DIALOG, thread_id, action.fields, question)
+    RESTORE.open(thread_id, action.fields, question)
     return Answer()
 
 
@@ -206,6 +196,8 @@ def _read_channel_changes(services: Services, thread_id: str, target: RestoreTar
 ACTIONS: Mapping[str, Handlers] = {
     HISTORY_ID: {"restore": _open_restore_dialog},
     TRANSCRIPT_ID: {"restore": _open_restore_dialog},
-    **dialog.list_confirmations({Ids.DIALOG: _confirm_restore}),
 }
-PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS)
+RESTORE = dialog.Confirmation(
+    "restore-dialog", N_("Restore this checkpoint?"), N_("Restore"), _confirm_restore, _build_options
+)
+PANEL = Panel(confirmations=[RESTORE], actions=ACTIONS)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from dash import Dash, html
+from dash import html
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Receipt, StateError
@@ -25,7 +25,7 @@ from components.streams.list_changes import are_ends_told, describe_shared, read
 from components.streams.turns import Turn, TurnChanges
 from components.views import list_rows, operations
 from components.widgets import Threads
-from words import _, arrange, ngettext
+from words import N_, _, arrange, ngettext
 
 # Read changes from before the page's list as well: a change may take this long to commit, and clocks differ.
 LIST_OVERLAP = timedelta(minutes=1)
@@ -33,19 +33,10 @@ LIST_OVERLAP = timedelta(minutes=1)
 
 class Ids(StrEnum):
     LIST = "threads"
-    DELETE_DIALOG = "delete-thread"
-    DELETE_ALL_DIALOG = "delete-threads"
 
 
 def layout() -> Component:
     return Threads(id=Ids.LIST)
-
-
-def dialogs() -> list[Component]:
-    return [
-        dialog.build_confirmation(Ids.DELETE_DIALOG, _("Delete this conversation?"), _("Delete")),
-        dialog.build_confirmation(Ids.DELETE_ALL_DIALOG, _("Delete these conversations?"), _("Delete")),
-    ]
 
 
 def build_thread_deletion(title: str) -> list[Component]:
@@ -105,11 +96,6 @@ def _read_changed_threads(services: Services, seen: datetime | None, now: dateti
     gone = [thread.id for thread in changed if thread.deleted or thread.archived]
     kept = [list_rows.describe_thread(thread) for thread in changed if thread.id not in gone]
     return {"since": seen.isoformat(), "threads": kept, "gone": gone}
-
-
-def register(app: Dash, _services: Services) -> None:
-    dialog.register_dialog(app, Ids.DELETE_DIALOG)
-    dialog.register_dialog(app, Ids.DELETE_ALL_DIALOG)
 
 
 def _build_update(text: str, done: Sequence[Receipt], fields: Mapping[str, Any]) -> page_state.PageUpdate:
@@ -181,7 +167,7 @@ async def _tag_threads(services: Services, action: Action) -> Answer:
 
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
     thread = await services.read_snapshot(services.store.get_thread, action.fields["thread"])
-    dialog.open_confirmation(Ids.DELETE_DIALOG, thread.id, action.fields, build_thread_deletion(thread.title))
+    DELETION.open(thread.id, action.fields, build_thread_deletion(thread.title))
     return Answer()
 
 
@@ -197,7 +183,7 @@ async def _open_deletions_dialog(_: Services, action: Action) -> Answer:
     thread_ids = action.fields["threads"]
     if thread_ids:
         question = build_threads_deletion(len(thread_ids))
-        dialog.open_confirmation(Ids.DELETE_ALL_DIALOG, thread_ids[0], action.fields, question)
+        DELETIONS.open(thread_ids[0], action.fields, question)
     return Answer()
 
 
@@ -246,7 +232,6 @@ ACTIONS: Mapping[str, Handlers] = {
         "deleted": _list_deleted_threads,
         "bring-back": _restore_thread,
     },
-    **dialog.list_confirmations({Ids.DELETE_DIALOG: _confirm_deletion, Ids.DELETE_ALL_DIALOG: _confirm_deletions}),
 }
 
 
@@ -256,4 +241,6 @@ def _read_deleted_threads(services: Services) -> list[dict[str, Any]]:
     ]
 
 
-PANEL = Panel(register=register, dialogs=dialogs, show=show, show_turn=show_turn, actions=ACTIONS)
+DELETION = dialog.Confirmation("delete-thread", N_("Delete this conversation?"), N_("Delete"), _confirm_deletion)
+DELETIONS = dialog.Confirmation("delete-threads", N_("Delete these conversations?"), N_("Delete"), _confirm_deletions)
+PANEL = Panel(confirmations=[DELETION, DELETIONS], show=show, show_turn=show_turn, actions=ACTIONS)

@@ -1,15 +1,17 @@
-"""Undo and redo of every change, and clearing the conversation: the buttons in the bar and its menu."""
+"""Undo and redo of every change, and clearing the conversation: the buttons in the bar and its menu.
 
-from collections.abc import Mapping
+A press of Undo or Redo is an action of the log: assets/modules/page/undoing.mjs.
+"""
+
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, dcc, html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from checkpoints import Removal, Run, RunState, Store, ThreadNotFoundError
 from components import dialog, page_state
-from components.actions import Action, Answer, Handlers
+from components.actions import Action, Answer
 from components.panel import Panel
 from components.properties import Properties
 from components.services import Services
@@ -26,7 +28,6 @@ STOP_FIRST_HINT = N_("Stop the running answer first")
 
 
 class Ids(StrEnum):
-    CLEAR_DIALOG = "clear-dialog"
     CLEAR_BUTTON = "clear"
     UNDO = "undo"
     REDO = "redo"
@@ -49,8 +50,7 @@ def build_clear_item() -> Component:
 
 
 def dialogs() -> list[Component]:
-    clear = dialog.build_confirmation(Ids.CLEAR_DIALOG, _("Clear this conversation?"), _("Clear"))
-    return [clear, dcc.Store(id=Ids.SHOWN_STATE)]
+    return [dcc.Store(id=Ids.SHOWN_STATE)]
 
 
 def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
@@ -106,16 +106,11 @@ def _disable_buttons(shown_state: page_state.UndoTarget | None, reason: str, *, 
     return {Ids.UNDO: step, Ids.REDO: step, Ids.CLEAR_BUTTON: clear, Ids.SHOWN_STATE: {"data": shown_state}}
 
 
-def register(app: Dash, _services: Services) -> None:
-    """Register the dialog. A press of Undo or Redo is an action of the log: assets/modules/page/undoing.mjs."""
-    dialog.register_dialog(app, Ids.CLEAR_DIALOG)
-
-
 async def _open_clear_dialog(services: Services, action: Action) -> Answer:
     thread_id = action.thread_id
     version, messages, checkpoints = await services.read_snapshot(_read_clear_preview, services.store, thread_id)
     question = build_clear_question(messages, checkpoints)
-    dialog.open_confirmation(Ids.CLEAR_DIALOG, thread_id, {**action.fields, "version": version}, question)
+    CLEARING.open(thread_id, {**action.fields, "version": version}, question)
     return Answer()
 
 
@@ -151,8 +146,6 @@ def _read_undo_state(
     return {"thread": thread_id, "version": version}, undo, redo, length
 
 
-ACTIONS: Mapping[str, Handlers] = {
-    HISTORY_ID: {"clear": _open_clear_dialog},
-    **dialog.list_confirmations({Ids.CLEAR_DIALOG: _confirm_clear}),
-}
-PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS, show=show, show_turn=show_turn)
+CLEARING = dialog.Confirmation("clear-dialog", N_("Clear this conversation?"), N_("Clear"), _confirm_clear)
+ACTIONS = {HISTORY_ID: {"clear": _open_clear_dialog}}
+PANEL = Panel(dialogs=dialogs, confirmations=[CLEARING], actions=ACTIONS, show=show, show_turn=show_turn)
