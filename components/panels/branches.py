@@ -161,11 +161,9 @@ async def _keep_removed_messages(services: Services, action: Action) -> Answer:
 
 async def _open_fork_dialog(services: Services, action: Action) -> Answer:
     thread_id = action.thread_id
-    fork_point = await services.read_snapshot(_find_fork_point, services.store, thread_id, action.fields)
-    running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
+    fork_point, running, is_program = await services.read_snapshot(_read_fork, services, thread_id, action.fields)
     is_rephrased = fork_point.is_question and fork_point.checkpoint_name is None
     set_properties(Ids.LENGTH, {"options": build_length_options(fork_point), "value": "before" if is_rephrased else "with"})
-    is_program = is_of_program(await services.read_snapshot(services.store.get_thread, thread_id))
     set_properties(Ids.DESTINATION, {"value": "thread" if is_program else "branch"})
     set_properties(Ids.NAME, {"value": action.fields.get("name", "")})
     question = build_fork_question(fork_point, running=running, is_program=is_program)
@@ -241,6 +239,12 @@ def _read_branches(store: Store, thread_id: str) -> tuple[dict[str, tuple[Branch
     return {branch.id: (branch, length) for branch, length in store.list_branches(thread_id)}, store.count_shared_messages(
         thread_id
     )
+
+
+def _read_fork(services: Services, thread_id: str, fields: Mapping[str, Any]) -> tuple[ForkPoint, bool, bool]:
+    """Return the fork point, whether an answer is running, and whether a program runs the graph."""
+    fork_point, running = _find_fork_point(services.store, thread_id, fields), services.runs.list_running_threads()
+    return fork_point, thread_id in running, is_of_program(services.store.get_thread(thread_id))
 
 
 def _find_fork_point(store: Store, thread_id: str, fields: Mapping[str, Any]) -> ForkPoint:

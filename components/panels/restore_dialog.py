@@ -153,16 +153,22 @@ def _list_channel_changes(channels: ChannelChanges) -> list[Component]:
 
 async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     thread_id = action.thread_id
-    target, removal = await services.read_snapshot(_read_target, services.store, thread_id, action.fields)
-    channels = await services.read_snapshot(_read_channel_changes, services, thread_id, target)
-    running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
-    title = _name_question(target)
+    title, question = await services.read_snapshot(_read_question, services, thread_id, action.fields)
     set_properties(f"{RESTORE.identifier}-title", {"children": title})
     set_properties(KEEP_ID, {"value": False})
-    has_states = await services.read_snapshot(services.store.has_states, thread_id)
-    question = build_restore_question(target, removal, running=running, has_states=has_states, channels=channels)
     RESTORE.open(thread_id, action.fields, question)
     return Answer()
+
+
+def _read_question(services: Services, thread_id: str, fields: Mapping[str, Any]) -> tuple[str, list[Component]]:
+    """Return the dialog's title and its question."""
+    store = services.store
+    target, removal = _read_target(store, thread_id, fields)
+    before, after = store.get_thread(thread_id).state_id, target.find_state(store, thread_id)
+    channels = describe_changes(store, services.runner, thread_id, before, after)
+    running, has_states = thread_id in services.runs.list_running_threads(), store.has_states(thread_id)
+    question = build_restore_question(target, removal, running=running, has_states=has_states, channels=channels)
+    return _name_question(target), question
 
 
 def _name_question(target: RestoreTarget) -> str:
@@ -185,12 +191,6 @@ async def _confirm_restore(services: Services, action: Action) -> Answer:
 def _read_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> tuple[RestoreTarget, Removal]:
     target = find_target(store, thread_id, fields)
     return target, target.preview_removal(store, thread_id)
-
-
-def _read_channel_changes(services: Services, thread_id: str, target: RestoreTarget) -> ChannelChanges:
-    store = services.store
-    before, after = store.get_thread(thread_id).state_id, target.find_state(store, thread_id)
-    return describe_changes(store, services.runner, thread_id, before, after)
 
 
 ACTIONS: Mapping[str, Handlers] = {
