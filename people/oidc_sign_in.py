@@ -15,14 +15,14 @@ from starlette.types import Scope
 from checkpoints.people.account_rows import Account, Role
 from checkpoints.people.identities import Admission, ErasedPersonError, Identities
 from checkpoints.people.stored_sessions import AccountChangedError
-from people import tries
+from people import sign_in_limits
 from people.forms import clean_next_path, read_next_path
 from people.oidc_pages import OidcPages
 from people.person_sign_in import PersonSignIn, SignInParts
 from people.provider import Provider
 from people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
 from people.sign_in_errors import CANCELLED, NO_GROUP, OUTDATED, REPORTED, SURPLUS, SignInError, UnreachableError
-from people.tries import Counter
+from people.sign_in_limits import Counter
 from server.answers import build_refresh
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
 from server.client_address import read_client_address
@@ -122,7 +122,7 @@ class OidcSignIn(PersonSignIn):
 
     async def _identify(self, request: Request) -> Claims:
         """Return the provider's claims about a person. Refused codes are counted by their sender's address."""
-        counters = [Counter(tries.BY_ADDRESS, ("provider", read_client_address(request.scope, self._proxies)))]
+        counters = [Counter(sign_in_limits.BY_ADDRESS, ("provider", read_client_address(request.scope, self._proxies)))]
         if await self._run_blocking(self._limits.take, counters):
             raise SignInError(SURPLUS, "too many from one address", HTTPStatus.TOO_MANY_REQUESTS)
         try:

@@ -20,12 +20,12 @@ from checkpoints.people.account_rows import Account, InvalidAccountError, Role, 
 from checkpoints.people.accounts import THE_SERVER
 from checkpoints.people.stored_sessions import AccountChangedError
 from checkpoints.values.names import fold_person_name
-from people import tries
+from people import sign_in_limits
 from people.forms import clean_next_path, read_next_path
 from people.pages import Pages
 from people.passwords import Passwords, TooBusyError, check_password
 from people.person_sign_in import PersonSignIn, SignInParts
-from people.tries import Counter
+from people.sign_in_limits import Counter
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
 from server.client_address import read_client_address
 from server.session.session_authentication import list_cookie_values
@@ -116,7 +116,7 @@ class PasswordSignIn(PersonSignIn):
     async def change_password(self, scope: Scope, session: Session, former: str, new: str) -> str:
         """Change the password of a session's person, and end their other sessions. Return the problem, or an empty text."""
         account = await self._run_blocking(self.accounts.find_account, session.person)
-        counters = [Counter(tries.BY_KNOWN_BROWSER, ("change", session.person))]
+        counters = [Counter(sign_in_limits.BY_KNOWN_BROWSER, ("change", session.person))]
         if wait := await self._run_blocking(self._limits.take, counters):
             return describe_wait(wait)
         try:
@@ -162,12 +162,12 @@ class PasswordSignIn(PersonSignIn):
     def _list_counters(self, scope: Scope, name: str, account: Account | None) -> list[Counter]:
         """Return the counters of a try. A browser used by its person before has its own counter."""
         if account and (nonce := self._find_known_browser(scope, account)):
-            return [Counter(tries.BY_KNOWN_BROWSER, ("browser", account.name, nonce))]
+            return [Counter(sign_in_limits.BY_KNOWN_BROWSER, ("browser", account.name, nonce))]
         address, folded = read_client_address(scope, self._proxies), fold_person_name(name)
         return [
-            Counter(tries.BY_NAME_AND_ADDRESS, ("both", folded, address)),
-            Counter(tries.BY_ADDRESS, ("address", address)),
-            Counter(tries.BY_NAME, ("name", folded)),
+            Counter(sign_in_limits.BY_NAME_AND_ADDRESS, ("both", folded, address)),
+            Counter(sign_in_limits.BY_ADDRESS, ("address", address)),
+            Counter(sign_in_limits.BY_NAME, ("name", folded)),
         ]
 
     def _find_known_browser(self, scope: Scope, account: Account) -> str | None:

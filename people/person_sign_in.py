@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from checkpoints.people.accounts import Accounts
 from people.person_sessions import PersonSessions
-from people.tries import TryLimits
+from people.sign_in_limits import SignInLimits
 from server.client_address import Network
 from server.session.session_authentication import SessionAuthentication
 from server.session.sessions import Session
@@ -27,7 +27,7 @@ class SignInParts:
 
     sessions: PersonSessions
     accounts: Accounts
-    limits: TryLimits
+    limits: SignInLimits
     run_blocking: Callable[..., Awaitable[Any]]
     stop_answers: Callable[[str], Awaitable[None]]
     address: str

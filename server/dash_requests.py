@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.knocks import KnockLog
+from server.refusal_log import RefusalLog
 from server.request_bodies import (
     has_large_number,
     has_more_separators,
@@ -44,7 +44,7 @@ class DashRequests:
         self._app = app
         self._dash = dash
         self._mend_texts = mend_texts
-        self._log = KnockLog()
+        self._log = RefusalLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer: Response | None = None

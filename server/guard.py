@@ -29,7 +29,7 @@ from server.headers import (
     SHARED_PAGE_HEADERS,
     choose_file_caching,
 )
-from server.knocks import KnockLog
+from server.refusal_log import RefusalLog
 from server.request_bodies import has_unknown_length, read_body, replay_body
 from server.request_rate import RequestRate
 from server.session.session_authentication import SIGN_IN_PATH, SOCKET_PROTOCOL, SessionAuthentication, accept_protocol
@@ -105,7 +105,7 @@ class Guard:
         public_url: str | None = None,
         content_security_policy: Callable[[], str],
         routes: AllowedRoutes,
-        knocks: KnockLog | None = None,
+        refusals: RefusalLog | None = None,
         rate: RequestRate | None = None,
         read_address: Callable[[Scope], str] = read_client,
     ) -> None:
@@ -116,7 +116,7 @@ class Guard:
         self._public_url = public_url
         self._policy = content_security_policy
         self._routes = routes
-        self._knocks = knocks or KnockLog()
+        self._refusals = refusals or RefusalLog()
         self._rate = rate or RequestRate()
         self._rate_of_strangers = RequestRate(max_burst=MAX_STRANGER_BURST, per_second=MAX_STRANGER_REQUESTS_PER_SECOND)
         self._read_address = read_address
@@ -179,7 +179,7 @@ class Guard:
             is_found = _is_text(scope) and self._routes.is_allowed(scope["path"])
             return None if is_found else build_text(HTTPStatus.NOT_FOUND)
         if answer.status_code >= HTTPStatus.BAD_REQUEST and scope["path"] != SIGN_IN_PATH:
-            self._knocks.note_refusal(scope, answer.status_code)
+            self._refusals.note_refusal(scope, answer.status_code)
         return answer
 
     async def _check_sender(self, scope: Scope) -> Response | None:
@@ -227,7 +227,7 @@ class Guard:
             is_admitted = self._rate.admit(state["session"].id if "session" in state else state.get("person", ""))
         if is_admitted:
             return None
-        self._knocks.note_refusal(scope, HTTPStatus.TOO_MANY_REQUESTS)
+        self._refusals.note_refusal(scope, HTTPStatus.TOO_MANY_REQUESTS)
         return build_text(HTTPStatus.TOO_MANY_REQUESTS, _("Too many requests. Try again in a moment."), {"Retry-After": "1"})
 
     def _refuse_body(self, scope: Scope) -> Response | None:

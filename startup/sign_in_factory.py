@@ -96,12 +96,12 @@ def _make_parts(settings: Settings, address: str, services: Services, sessions: 
     from checkpoints.people.sign_in_counters import SignInCounters  # noqa: PLC0415
     from people.person_sign_in import SignInParts  # noqa: PLC0415
     from people.running_answers import stop_answers  # noqa: PLC0415
-    from people.tries import TryLimits  # noqa: PLC0415
+    from people.sign_in_limits import SignInLimits  # noqa: PLC0415
 
     return SignInParts(
         sessions=sessions,
         accounts=Accounts(services.store),
-        limits=TryLimits(SignInCounters(services.store)),
+        limits=SignInLimits(SignInCounters(services.store)),
         run_blocking=services.run_blocking,
         stop_answers=partial(stop_answers, services),
         address=address,

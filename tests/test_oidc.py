@@ -27,7 +27,7 @@ from commands.arguments import parse_arguments
 from commands.people import readmit_person
 from components.views.audit_sentences import describe_entry
 from config import Settings
-from people import tries
+from people import sign_in_limits
 from people.oidc_sign_in import OidcSignIn
 from server.bounded_log import MAX_LINES
 from startup import page_server
@@ -463,7 +463,7 @@ def test_a_session_ends_when_the_sign_in_is_too_old(hire: Any) -> None:
 
 
 def test_many_failing_sign_ins_of_one_address_do_not_reach_the_provider(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tries, "BY_ADDRESS", tries.Allowance(3, 1000))
+    monkeypatch.setattr(sign_in_limits, "BY_ADDRESS", sign_in_limits.Allowance(3, 1000))
 
     async def story() -> None:
         async with hire() as team, team.browser() as browser:
@@ -478,7 +478,7 @@ def test_many_failing_sign_ins_of_one_address_do_not_reach_the_provider(hire: An
 
 
 def test_an_outage_and_people_in_no_group_use_no_tries_up(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tries, "BY_ADDRESS", tries.Allowance(1, 1000))
+    monkeypatch.setattr(sign_in_limits, "BY_ADDRESS", sign_in_limits.Allowance(1, 1000))
 
     async def story() -> None:
         async with hire() as team, team.browser() as browser:

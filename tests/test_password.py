@@ -32,11 +32,11 @@ from checkpoints.values.progress import Progress
 from checkpoints.values.sentence import sentence
 from components.transfers.long_requests import LongRequest
 from config import Settings
-from people import passwords, tries
+from people import passwords, sign_in_limits
 from people.admin import PeopleAdmin
 from people.password_sign_in import PasswordSignIn
 from people.person_sessions import LIMITS
-from people.tries import TryLimits
+from people.sign_in_limits import SignInLimits
 from server import request_rate
 from server.session.sessions import NewSession
 from startup import page_server
@@ -335,7 +335,7 @@ def test_guesses_from_many_addresses_are_few_and_lock_nobody_out(hire: Any, memo
     async def story() -> None:
         async with hire() as team:
             team.add("bob")
-            limits = team.authentication._limits = TryLimits(SignInCounters(memory_store))
+            limits = team.authentication._limits = SignInLimits(SignInCounters(memory_store))
             async with team.stranger() as bob:
                 await sign_in(bob, "bob")
                 admitted, guesses = 0, 250
@@ -346,7 +346,7 @@ def test_guesses_from_many_addresses_are_few_and_lock_nobody_out(hire: Any, memo
                     scope = {"type": "http", "headers": [], "client": (f"10.1.1.{number % 256}", 1)}
                     written = "b\u202eo" + "b".upper() + "\u200f" * number
                     admitted += limits.take(team.authentication._list_counters(scope, written, None)) == 0
-                assert 60 < admitted <= tries.BY_NAME.tries + 60
+                assert 60 < admitted <= sign_in_limits.BY_NAME.tries + 60
                 assert (await sign_in(bob, "bob", "wrong")).status_code == 401
                 assert (await sign_in(bob, "bob")).status_code == 200
             async with team.stranger(("10.1.1.9", 1)) as eve:
@@ -369,7 +369,7 @@ def test_ten_thousand_guesses_through_the_door_try_few_passwords_and_lock_nobody
                             statuses[(await sign_in(eve, "bob", f"guess {number} {guess}")).status_code] += 1
                 minutes = (time.monotonic() - begin) / 60
                 assert statuses.keys() == {401, 429}
-                assert statuses[401] <= tries.BY_NAME.tries + minutes + 1
+                assert statuses[401] <= sign_in_limits.BY_NAME.tries + minutes + 1
                 assert CountingHasher.calls - hashed <= statuses[401]  # what is refused costs no hash
                 assert (await sign_in(bob, "bob")).status_code == 200
 

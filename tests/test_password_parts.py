@@ -21,7 +21,7 @@ from commands.people import print_invitation
 from config import Settings
 from people import passwords
 from people.passwords import Passwords, TooBusyError
-from people.tries import Allowance, Counter, TryLimits
+from people.sign_in_limits import Allowance, Counter, SignInLimits
 from server.client_address import read_client_address
 from tests.conftest import Clock
 
@@ -30,11 +30,11 @@ NAME, ADDRESS = Counter(Allowance(2, 64), ("name", "bob")), Counter(Allowance(3,
 
 
 @pytest.fixture
-def limits(store: Store, clock: Clock) -> TryLimits:
-    return TryLimits(SignInCounters(store, clock))
+def limits(store: Store, clock: Clock) -> SignInLimits:
+    return SignInLimits(SignInCounters(store, clock))
 
 
-def test_tries_end_and_come_back_with_time(limits: TryLimits, clock: Clock) -> None:
+def test_tries_end_and_come_back_with_time(limits: SignInLimits, clock: Clock) -> None:
     assert [limits.take([NAME]) for _ in range(3)] == [0, 0, 64]
     clock.turn(timedelta(seconds=63))
     assert limits.take([NAME]) == 1
@@ -42,7 +42,7 @@ def test_tries_end_and_come_back_with_time(limits: TryLimits, clock: Clock) -> N
     assert [limits.take([NAME]) for _ in range(2)] == [0, 64]
 
 
-def test_a_refused_try_costs_no_other_counter_and_a_right_one_none_at_all(limits: TryLimits) -> None:
+def test_a_refused_try_costs_no_other_counter_and_a_right_one_none_at_all(limits: SignInLimits) -> None:
     for _ in range(10):
         assert limits.take([NAME, ADDRESS]) == 0
         limits.give_back([NAME, ADDRESS])
@@ -53,7 +53,9 @@ def test_a_refused_try_costs_no_other_counter_and_a_right_one_none_at_all(limits
     assert limits.take([ADDRESS]) == 0
 
 
-def test_a_counter_that_is_clear_leaves_nothing_and_none_tells_a_name(limits: TryLimits, store: Store, clock: Clock) -> None:
+def test_a_counter_that_is_clear_leaves_nothing_and_none_tells_a_name(
+    limits: SignInLimits, store: Store, clock: Clock
+) -> None:
     for number in range(50):
         limits.take([Counter(NAME.allowance, ("name", f"bob {number}"))])
         clock.turn(timedelta(seconds=32))
@@ -64,16 +66,16 @@ def test_a_counter_that_is_clear_leaves_nothing_and_none_tells_a_name(limits: Tr
 
 
 def test_processes_whose_clocks_differ_admit_no_more_tries(store: Store, clock: Clock) -> None:
-    ahead = TryLimits(SignInCounters(store, lambda: clock() + timedelta(seconds=50)))
-    behind = TryLimits(SignInCounters(store, clock))
+    ahead = SignInLimits(SignInCounters(store, lambda: clock() + timedelta(seconds=50)))
+    behind = SignInLimits(SignInCounters(store, clock))
     assert [each.take([NAME]) == 0 for each in (behind, ahead) * 5].count(True) == 2
 
 
 @pytest.mark.parametrize("hours", [1, -1])
 def test_a_machine_whose_clock_is_wrong_locks_nobody_out_of_the_others(postgres_store: Store, hours: int) -> None:
     wrong_clock = lambda: datetime.now(UTC) + timedelta(hours=hours)  # noqa: E731
-    wrong = TryLimits(SignInCounters(Store(postgres_store.database, now=wrong_clock)))
-    right = TryLimits(SignInCounters(Store(postgres_store.database)))
+    wrong = SignInLimits(SignInCounters(Store(postgres_store.database, now=wrong_clock)))
+    right = SignInLimits(SignInCounters(Store(postgres_store.database)))
     assert wrong.take([NAME]) == right.take([NAME]) == 0
     assert 0 < right.take([NAME]) <= NAME.allowance.seconds_per_try
     assert 0 < wrong.take([NAME]) <= NAME.allowance.seconds_per_try

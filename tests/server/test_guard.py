@@ -20,7 +20,7 @@ from starlette.responses import PlainTextResponse
 
 from server.guard import MAX_BODY_BYTES, AllowedRoutes, Guard
 from server.headers import build_security_policy, choose_file_caching
-from server.knocks import KnockLog
+from server.refusal_log import RefusalLog
 from server.request_rate import MAX_BURST_REQUESTS, RequestRate
 from server.session.link_sign_in import LinkSignIn
 from server.session.session_file import SessionFile
@@ -67,7 +67,7 @@ class Entrance:
             public_url=self.public_url,
             content_security_policy=lambda: build_security_policy(["'sha256-x'"]),
             routes=ALLOWED,
-            knocks=KnockLog(lambda *_: None),
+            refusals=RefusalLog(lambda *_: None),
             rate=self.rate,
         )
 

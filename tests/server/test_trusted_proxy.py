@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import JSONResponse
 
 from server.guard import AllowedRoutes, Guard
-from server.knocks import KnockLog
+from server.refusal_log import RefusalLog
 from server.request_rate import MAX_BURST_REQUESTS, RequestRate
 from server.trusted_proxy import MAX_PERSON_CHARS, TrustedProxy
 
@@ -41,7 +41,7 @@ def build_guard(rate: RequestRate | None = None, proxy: TrustedProxy = PROXY) ->
         public_url=URL,
         content_security_policy=lambda: "default-src 'none'",
         routes=AllowedRoutes(frozenset({"/", "/api/threads"}), static_prefixes=("/assets/",)),
-        knocks=KnockLog(lambda *_: None),
+        refusals=RefusalLog(lambda *_: None),
         rate=rate,
     )
 

@@ -13,7 +13,7 @@ from server.session.session_file import SessionFile
 from server.session.session_log import SessionLog
 from server.session.sessions import Session
 from tests.server.test_guard import HOST, Entrance
-from tests.server.test_knocks import Windows
+from tests.server.test_refusal_log import Windows
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0"
 SCOPE = {"client": ("127.0.0.1", 50000)}

@@ -7,7 +7,7 @@ import pytest
 
 from server.bounded_log import MAX_LINES
 from server.guard import Guard
-from server.knocks import KnockLog
+from server.refusal_log import RefusalLog
 from tests.server.test_guard import HOST, Entrance
 
 
@@ -16,7 +16,7 @@ class Windows:
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
-        self.knocks = KnockLog(lambda _, function: self.waiting.append(function))
+        self.refusals = RefusalLog(lambda _, function: self.waiting.append(function))
 
     def end(self) -> None:
         self.waiting.pop()()
@@ -32,7 +32,7 @@ def entrance(windows: Windows) -> Entrance:
     class Logging(Entrance):
         def guard(self) -> Guard:
             guard = super().guard()
-            guard._knocks = windows.knocks
+            guard._refusals = windows.refusals
             return guard
 
     return Logging()

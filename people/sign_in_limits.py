@@ -37,7 +37,7 @@ class Counter:
     key: Key
 
 
-class TryLimits:
+class SignInLimits:
     """Admit tries as long as each of their counters allows another. All processes count together."""
 
     def __init__(self, stored: SignInCounters) -> None:

@@ -13,7 +13,7 @@ MAX_SHOWN_CHARS = 80
 _log = logging.getLogger("waymark.guard")
 
 
-class KnockLog:
+class RefusalLog:
     """Log the first refusals of each window. A line at its end counts the others."""
 
     def __init__(self, schedule: Schedule = schedule_on_loop) -> None:
