@@ -15,9 +15,6 @@ from server.session.session_authentication import COOKIE_PREFIX
 
 MAX_HEAD_BYTES = 65_536
 HEAD_SECONDS = 10.0
-# The proxy's headers in a handshake. Three are normal: the name, the groups and the secret.
-MAX_PROXY_HEADERS = 4
-MAX_PROXY_HEADER_BYTES = 4_000
 # Beyond these limits, websockets waits forever.
 MAX_SOCKET_LINE_BYTES = 8_000
 MAX_SOCKET_HEADERS = 100
@@ -57,12 +54,9 @@ class HttpProtocol(H11Protocol):
         """Hand the connection to the socket's protocol, with only the headers for a handshake."""
         self._clear_deadline()
         named = _select_proxy_headers(self.headers, self._proxy_headers)
-        if len(named) > MAX_PROXY_HEADERS or any(len(value) > MAX_PROXY_HEADER_BYTES for _, value in named):
-            # A part of the groups could give another role, so the headers are not cut.
-            self.send_400_response("The request is too large.")
-            return
         self.headers = [*_select_socket_headers(self.headers), *named]
         longest = max(len(event.target), *(len(name) + len(value) for name, value in self.headers))
+        # They are not cut: a part of a proxy's groups could give another role.
         if longest > MAX_SOCKET_LINE_BYTES or len(self.headers) > MAX_SOCKET_HEADERS:
             self.send_400_response("The request is too large.")
             return
