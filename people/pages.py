@@ -10,13 +10,13 @@ from pathlib import Path
 
 from starlette.responses import HTMLResponse
 
+from checkpoints.people.account_rows import MAX_PERSON_NAME_CHARS
 from people.passwords import MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS
 from server.answers import LOST_FILES
 from words import _, get_language
 
 _TEMPLATE = Path(__file__).parent.parent / "assets" / "sign-in.html"
 _PLACE = re.compile(r"\{%(\w+)%\}")
-MAX_NAME_CHARS = 80
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _build_form(action: str, fields: Sequence[Field], hidden: dict[str, str], bu
 
 
 def _build_field(field: Field, *, has_focus: bool) -> str:
-    limit = f'maxlength="{MAX_PASSWORD_CHARS if field.is_secret else MAX_NAME_CHARS}"'
+    limit = f'maxlength="{MAX_PASSWORD_CHARS if field.is_secret else MAX_PERSON_NAME_CHARS}"'
     rules = [
         f'type="{"password" if field.is_secret else "text"}"',
         f'autocomplete="{field.purpose}"',

@@ -10,12 +10,9 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-_log = logging.getLogger(__name__)
+from server.serving import ENDING_SECONDS, count_allowed_connections, raise_file_limit
 
-# Programs that watch the process may have this many connections.
-MAX_CONNECTIONS = 100
-# A client that does not read may delay the end by this time.
-MAX_CLOSE_SECONDS = 2
+_log = logging.getLogger(__name__)
 
 
 async def run_until_signal(start: Callable[[], Awaitable[None]], close: Callable[[], Awaitable[None]]) -> None:
@@ -46,8 +43,8 @@ async def answer_beside(asgi: ASGIApp, listener: socket.socket | None) -> AsyncI
         access_log=False,
         server_header=False,
         lifespan="off",
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_graceful_shutdown=MAX_CLOSE_SECONDS,
+        limit_concurrency=count_allowed_connections(raise_file_limit()),
+        timeout_graceful_shutdown=ENDING_SECONDS,
     )
     server = _QuietServer(config)
     serving = asyncio.create_task(server.serve([listener]))
