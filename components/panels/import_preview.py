@@ -14,6 +14,7 @@ from checkpoints.values import files, serde
 from checkpoints.values.graph_author import is_by_graph
 from checkpoints.values.text import find_plain_text, shorten
 from components.views.notes import read_note
+from components.views.shown_text import MAX_BEGINNING_CHARS
 from words import N_, _, ngettext, say
 
 # This many messages are shown from each end.
@@ -21,8 +22,6 @@ MAX_END_MESSAGES = 3
 # These limits are for one file.
 MAX_LISTED_THREADS = 20
 MAX_LISTED_CHECKPOINTS = 10
-# This much of a message's text is shown.
-MAX_PREVIEW_CHARS = 140
 _NOTE_NAMES = {"note": N_("Note"), "summary": N_("Summary")}
 _SPEAKERS = {"human": N_("You"), "ai": N_("Agent"), "tool": N_("Tool result"), "function": N_("Tool result")}
 
@@ -131,7 +130,7 @@ def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
     named = ", ".join(each["name"] for each in files.find_file_parts(message.content))
     note = read_note(NewMessage(part.message))
     shorten_text = find_plain_text if note or isinstance(message, AIMessage) else shorten
-    text = shorten_text(note.text if note else str(message.text), MAX_PREVIEW_CHARS)
+    text = shorten_text(note.text if note else str(message.text), MAX_BEGINNING_CHARS)
     text = text or named or (_("(calls {names})", names=", ".join(calls)) if calls else _("(no text)"))
     return html.Li([html.B(_name_speaker(part, message, note)), " ", text], value=str(number))
 

@@ -19,6 +19,7 @@ from components.routes.graph_state import describe_changes, find_place_state
 from components.services import Services
 from components.views import operations
 from components.views.channels_view import NO_CHANGES, ChannelChanges
+from components.views.shown_text import MAX_BEGINNING_CHARS
 from components.views.time_marks import is_user_question
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
 from words import N_, _, arrange, ngettext
@@ -31,8 +32,6 @@ UNKNOWN_CHANNEL_TEXT = N_("(the graph has no such value any more)")
 # This `kind` of an action restores to before the first message.
 BEGINNING = "beginning"
 KEEP_ID = "restore-keep"
-# The dialog shows this much of the message's text.
-MAX_QUOTE_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def _name_message(message: Message) -> str:
         return _("Agent went back")
     if SummaryMark.of(message) is not None:
         return _("Summary")
-    return shorten_line(str(message.langchain.text), MAX_QUOTE_CHARS)
+    return shorten_line(str(message.langchain.text), MAX_BEGINNING_CHARS)
 
 
 def build_restore_question(

@@ -16,7 +16,6 @@ from checkpoints import Caller, Message, MessageNotFoundError, NewMessage, Opera
 from checkpoints.tree_reader import find_message_id
 from checkpoints.values.limits import MAX_READ_VALUES
 from checkpoints.values.place_name import PlaceName
-from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import MAX_COUNTED_MESSAGES, find_place_end, name_place
 from components.routes.search import describe_message_place
 from components.services import Services
@@ -24,10 +23,10 @@ from components.shapes import Count, MalformedRequestError, RequestId, parse_bod
 from components.views.comparison_view import read_cost
 from components.views.names import name_other
 from components.views.places import describe_place_name
+from components.views.shown_text import quote_line
 
 # This many messages are offered for quoting, the last of the place.
 MAX_OFFERED_MESSAGES = 200
-MAX_BEGINNING_CHARS = 160
 
 
 class _Body(TypedDict, total=False):
@@ -102,19 +101,14 @@ def describe_origin(origin: Origin) -> Mapping[str, Any]:
     offered = [message for message in origin.messages if is_quotable(message)][-MAX_OFFERED_MESSAGES:]
     return {
         "name": describe_place_name(origin.place),
-        "messages": [{"id": each.id, **_describe_speaker(each), "text": _quote_beginning(each)} for each in offered],
+        "messages": [_describe_message(each) for each in offered],
     }
 
 
-def _describe_speaker(message: Message) -> dict[str, str]:
+def _describe_message(message: Message) -> dict[str, str]:
     is_question = message.type == "human" and not message.is_by_graph
-    return {"role": "user", "person": name_other(message.person)} if is_question else {"role": "assistant", "person": ""}
-
-
-def _quote_beginning(message: Message) -> str:
-    """Return the first line with words, without Markdown syntax."""
-    text = str(message.langchain.text)
-    return shorten(find_plain_line(text) or shorten_line(text, MAX_BEGINNING_CHARS), MAX_BEGINNING_CHARS)
+    role, person = ("user", name_other(message.person)) if is_question else ("assistant", "")
+    return {"id": message.id, "role": role, "person": person, "text": quote_line(str(message.langchain.text))}
 
 
 def _build_note(services: Services, thread_id: str, body: _Body) -> tuple[NewMessage, OperationDetail]:

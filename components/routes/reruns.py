@@ -11,16 +11,12 @@ from agent.run.reruns import MAX_RERUN_QUESTIONS, RerunRequest, list_questions
 from agent.settings import ThreadSettings
 from checkpoints import Caller, Message
 from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
-from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import find_place_end
 from components.services import Services
 from components.shapes import RequestId, parse_body
+from components.views.shown_text import quote_line
 from words import N_, _
 
-# The list shows this much of a question.
-MAX_BEGINNING_CHARS = 80
-# This much of a question is searched for its first line with words.
-MAX_SEARCHED_CHARS = 5_000
 UNREADABLE_TEXT = N_("(damaged)")
 
 
@@ -61,7 +57,7 @@ def describe_choice(services: Services, thread_id: str, place: str) -> Mapping[s
     settings = ThreadSettings.from_thread(store.get_thread(thread_id))
     questions = list_questions(store, thread_id, find_place_end(store, thread_id, place))
     return {
-        "questions": [{"id": each.id, "text": _quote_beginning(each)} for each in questions],
+        "questions": [{"id": each.id, "text": _quote(each)} for each in questions],
         "models": list(services.models.specs),
         "model": settings.model,
         "default": services.models.default_spec,
@@ -70,9 +66,5 @@ def describe_choice(services: Services, thread_id: str, place: str) -> Mapping[s
     }
 
 
-def _quote_beginning(message: Message) -> str:
-    """Return the first line with words, without Markdown syntax."""
-    if message.damaged:
-        return _(UNREADABLE_TEXT)
-    text = str(message.langchain.text)[:MAX_SEARCHED_CHARS]
-    return shorten(find_plain_line(text) or shorten_line(text, MAX_BEGINNING_CHARS), MAX_BEGINNING_CHARS)
+def _quote(message: Message) -> str:
+    return _(UNREADABLE_TEXT) if message.damaged else quote_line(str(message.langchain.text))

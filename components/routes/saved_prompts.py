@@ -13,9 +13,9 @@ from checkpoints.values.limits import MAX_SAVED_PROMPTS
 from checkpoints.values.text import shorten
 from components.services import Services
 from components.shapes import parse_body
+from components.views.shown_text import MAX_BEGINNING_CHARS
 
 PROMPTS_PATH = "/api/prompts"
-MAX_EXCERPT_CHARS = 120
 
 
 class PromptFields(TypedDict):
@@ -61,4 +61,4 @@ def parse_prompt(body: bytes) -> PromptFields:
 
 def describe_prompt(prompt: SavedPrompt) -> dict[str, str]:
     """Describe a prompt for the list, with the beginning of its text."""
-    return {"id": prompt.id, "name": prompt.name, "excerpt": shorten(prompt.text, MAX_EXCERPT_CHARS)}
+    return {"id": prompt.id, "name": prompt.name, "excerpt": shorten(prompt.text, MAX_BEGINNING_CHARS)}

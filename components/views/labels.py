@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from agent.context.answer_notes import is_without_tools
 from agent.marks import ExcerptMark, InputsMark, MoveMark, QuestionMark
 from checkpoints import MAIN, Message
+from checkpoints.values.limits import MAX_LABEL_CHARS
 from checkpoints.values.text import shorten_line
 from components.views.places import describe_place_name
 from components.views.tool_cards import list_sources
@@ -12,7 +13,6 @@ from components.views.value_tree import describe_on_line
 from words import N_, _, ngettext
 
 WITHOUT_TOOLS_LABEL = N_("answered without tools: this model takes none")
-MAX_INPUTS_CHARS = 300
 
 
 def build_label(stored: Message, *, is_note: bool) -> str | None:
@@ -23,7 +23,7 @@ def build_label(stored: Message, *, is_note: bool) -> str | None:
         return _("note from {origin}", origin=describe_place_name(excerpt.origin)) + _name_sources(excerpt.sources)
     if (inputs := InputsMark.of(stored)) is not None:
         values = " · ".join(f"{name}: {describe_on_line(value)}" for name, value in inputs.values.items())
-        return shorten_line(_("with {values}", values=values), MAX_INPUTS_CHARS)
+        return shorten_line(_("with {values}", values=values), MAX_LABEL_CHARS)
     if is_note:
         return _("written by the graph") if stored.is_by_graph else _("note")
     if is_without_tools(stored.body["data"].get("response_metadata")):

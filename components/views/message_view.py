@@ -13,6 +13,7 @@ from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided
 from agent.time_travel.notes import extract_note
 from checkpoints import MAIN, Message, MessageStatus, RunState
 from checkpoints.values.answer_spec import read_spec
+from checkpoints.values.limits import MAX_LABEL_CHARS
 from checkpoints.values.reasoning import Reasoning
 from checkpoints.values.text import shorten_line
 from components.views import file_links
@@ -41,7 +42,6 @@ from components.views.tool_cards import (
 from words import _
 
 # A file may name any text as the model.
-MAX_SHOWN_SPEC_CHARS = 100
 
 
 class UsageView(TypedDict):
@@ -262,7 +262,7 @@ def _read_role(
 
 
 def _describe_model(stored: Message) -> str | None:
-    return shorten_line(read_spec(stored.body["data"].get("response_metadata")), MAX_SHOWN_SPEC_CHARS) or None
+    return shorten_line(read_spec(stored.body["data"].get("response_metadata")), MAX_LABEL_CHARS) or None
 
 
 def _describe_reasoning(stored: Message, message: BaseMessage, budget: ViewBudget) -> ReasoningView | None:

@@ -6,6 +6,7 @@ from typing import TypedDict
 from urllib.parse import quote, urlencode
 
 from checkpoints import Message
+from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from checkpoints.values.thread_ids import write_thread_id
 from components.views import markdown
 
@@ -18,8 +19,15 @@ MAX_VIEW_CHARS = 1_000_000
 # Each text shows this much once a view's characters are used up.
 MAX_SHORT_CHARS = 500
 MAX_VIEW_CALLS = 256
+# A line that stands for a message or a prompt has this much of it.
+MAX_BEGINNING_CHARS = 160
 # A view has this budget once for each portion of messages that the user asked for, up to this number.
 MAX_PORTIONS = 4
+
+
+def quote_line(text: str) -> str:
+    """Return the first line with words, without Markdown syntax."""
+    return shorten(find_plain_line(text) or shorten_line(text, MAX_BEGINNING_CHARS), MAX_BEGINNING_CHARS)
 
 
 class MoreView(TypedDict):

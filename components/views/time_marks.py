@@ -11,11 +11,11 @@ from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from checkpoints.values.thread_ids import write_thread_id
 from components.views.message_view import MessageView
 from components.views.names import name_other
+from components.views.shown_text import MAX_BEGINNING_CHARS
 
 # Of these messages, the first with a text are shown.
 READ_REMOVED_MESSAGES = 12
 MAX_REMOVED_MESSAGES = 3
-MAX_REMOVED_CHARS = 160
 # This much of a text is searched for its first line.
 _MAX_READ_CHARS = 2_000
 
@@ -93,10 +93,10 @@ def _describe_removed_message(message: Message) -> RemovedMessageView | None:
     if message.damaged or message.agent != MAIN:
         return None
     text = str(message.langchain.text)[:_MAX_READ_CHARS] if message.type in ("human", "ai") else ""
-    if is_user_question(message) and (line := shorten_line(text, MAX_REMOVED_CHARS)):
+    if is_user_question(message) and (line := shorten_line(text, MAX_BEGINNING_CHARS)):
         return {"id": message.id, "role": "user", "person": name_other(message.person), "text": line}
     if message.type == "ai" and (line := find_plain_line(text)):
         is_whole = len(text.split()) == len(line.split())
-        text = shorten(line if is_whole else f"{line} …", MAX_REMOVED_CHARS)
+        text = shorten(line if is_whole else f"{line} …", MAX_BEGINNING_CHARS)
         return {"id": message.id, "role": "assistant", "person": "", "text": text}
     return None

@@ -26,7 +26,7 @@ from words import N_, _, ngettext
 DAMAGED_TEXT = N_("This message is damaged and is not shown.")
 _STOPPED_TEXTS = (STOPPED_TEXT, NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT, UNDONE_CALL_TEXT, UNDONE_MOVE_TEXT)
 # Another text shows this much of a message's beginning.
-MAX_BEGINNING_CHARS = 300
+MAX_QUOTED_CHARS = 300
 CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
 # The key has the ids of the calling message and of its call.
 CardKey = tuple[str, str]
@@ -81,10 +81,10 @@ def describe_move(waiting: WaitingMove) -> MoveView:
 
 def quote_beginning(message: Message) -> str:
     if message.damaged:
-        return shorten_line(_(DAMAGED_TEXT), MAX_BEGINNING_CHARS)
+        return shorten_line(_(DAMAGED_TEXT), MAX_QUOTED_CHARS)
     text = str(message.langchain.text)
-    plain = find_plain_text(text, MAX_BEGINNING_CHARS) if message.type == "ai" else ""
-    return plain or shorten_line(text, MAX_BEGINNING_CHARS)
+    plain = find_plain_text(text, MAX_QUOTED_CHARS) if message.type == "ai" else ""
+    return plain or shorten_line(text, MAX_QUOTED_CHARS)
 
 
 def list_sources(sources: Sequence[str]) -> list[str]:

@@ -16,7 +16,6 @@ MAX_TREE_CHARS = 200_000
 MAX_LEVEL_ITEMS = 100
 MAX_LEVELS = 12
 MAX_TEXT_CHARS = 500
-MAX_KEY_CHARS = 200
 MAX_LINE_CHARS = 60
 
 
@@ -88,7 +87,7 @@ def _build_items(value: Mapping[str, Any] | list[Any], budget: TreeBudget, level
     for key, below in islice(_list_pairs(value), MAX_LEVEL_ITEMS):
         if budget.nodes <= 0 or budget.chars <= 0:
             break
-        items.append((budget.take_text(key, MAX_KEY_CHARS), build_tree(below, budget, level + 1)))
+        items.append((budget.take_text(key, MAX_TEXT_CHARS), build_tree(below, budget, level + 1)))
     return items
 
 

@@ -31,9 +31,7 @@ from words import get_language
 
 # Each has about 25 MiB. The second is started when the first is at work.
 MAX_WORKERS = 2
-# One text may take this much of a worker's processor time.
-MAX_TEXT_SECONDS = 0.35
-# All messages of one view may take so long. The last text to begin has its own seconds in any case.
+# All texts of one view may take this much of a worker's processor time. The last text to begin has so long in any case.
 MAX_PAGE_SECONDS = 0.35
 # A stopped worker, or many texts that wait for a worker, may take so long by the clock.
 MAX_WAIT_SECONDS = 10.0
@@ -178,7 +176,7 @@ class Renderer:
                 answer = self._ask_worker([one, other], None)
             except (TimeoutError, CancelledError):
                 return marked
-            cost_seconds, *dear = answer or (MAX_TEXT_SECONDS,)
+            cost_seconds, *dear = answer or (MAX_PAGE_SECONDS,)
             seconds_left -= cost_seconds
             return MarkedTexts(*dear) if dear else marked
 
@@ -195,7 +193,7 @@ class Renderer:
             try:
                 html, cost_seconds = self._ask(text)
             except (TimeoutError, CancelledError):
-                html, cost_seconds = None, MAX_TEXT_SECONDS
+                html, cost_seconds = None, MAX_PAGE_SECONDS
             seconds_left -= cost_seconds
             return to_plain_html(text) if html is None else html
 
@@ -241,7 +239,7 @@ class Renderer:
     def _ask(self, text: str) -> tuple[str | None, float]:
         answer = self._ask_worker(text, None)
         if answer is None:
-            return None, MAX_TEXT_SECONDS
+            return None, MAX_PAGE_SECONDS
         cost_seconds, *look = answer
         return Look(*look).tail, cost_seconds
 
@@ -257,4 +255,4 @@ class Renderer:
         return found
 
     def _submit(self, subject: str | list[str], definitions: Definitions | None) -> Future[bytes | None]:
-        return self._workers.submit(json.dumps([MAX_TEXT_SECONDS, subject, definitions, get_language()]).encode())
+        return self._workers.submit(json.dumps([MAX_PAGE_SECONDS, subject, definitions, get_language()]).encode())

@@ -170,8 +170,7 @@ def test_cheap_texts_start_no_process() -> None:
     assert worker_ids(renderer) == []
 
 
-def test_the_messages_of_a_page_share_one_budget(renderer: Renderer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendering, "MAX_PAGE_SECONDS", rendering.MAX_TEXT_SECONDS)
+def test_the_messages_of_a_page_share_one_budget(renderer: Renderer) -> None:
     to_html_in_time = renderer.page()
     assert to_html_in_time(TOO_LONG) == to_plain_html(TOO_LONG)
     assert to_html_in_time("|a|\n|-|") == to_plain_html("|a|\n|-|")
