@@ -18,7 +18,6 @@ from components.broadcasts import Frame
 from components.first_layout import FirstLayouts
 from components.panel import Panel
 from components.panels import (
-    audit_button,
     branches,
     chat,
     chat_actions,
@@ -35,7 +34,6 @@ from components.panels import (
     threads,
     toast,
     undo_redo,
-    usage,
 )
 from components.properties import Properties
 from components.replies import to_json, to_plain
@@ -67,10 +65,8 @@ PANELS: tuple[Panel, ...] = (
     export_dialog.PANEL,
     share_button.PANEL,
     import_dialog.PANEL,
-    usage.PANEL,
     toast.PANEL,
     outage.PANEL,
-    audit_button.PANEL,
     person.PANEL,
 )
 
@@ -200,11 +196,13 @@ def _build_menu() -> list[Component]:
     return [
         html.Button([Icon(name="arrow-clockwise"), html.Span(_("Redo"))], **for_phones[0]),
         *(button for panel in PANELS for button in panel.buttons()),
+        # The browser has this dialog (assets/modules/dialogs/usage.mjs).
+        build_menu_item("bar-chart", _("Usage"), "usage"),
         build_menu_item("text-wrap", _("Summarise…"), "summarise", **summarise),
         build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),
         html.Hr(),
         build_menu_item("person", _("Sessions"), person.Ids.SESSIONS),
-        audit_button.build_item(),
+        person.build_audit_item(),
         build_menu_item("keyboard", _("Keys"), "keys"),
         html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1]),
         html.Hr(),

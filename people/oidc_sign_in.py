@@ -4,12 +4,13 @@ import json
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from html import escape
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, unquote
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
 from checkpoints.people.account_rows import Account, Role
@@ -17,7 +18,7 @@ from checkpoints.people.identities import Admission, ErasedPersonError, Identiti
 from checkpoints.people.stored_sessions import AccountChangedError
 from people import sign_in_limits
 from people.forms import clean_next_path, read_next_path
-from people.oidc_pages import OidcPages
+from people.pages import Pages
 from people.person_sign_in import PersonSignIn, SignInParts
 from people.provider import Provider
 from people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
@@ -33,6 +34,17 @@ CALLBACK_PATH = f"{SIGN_IN_PATH}/callback"
 MAX_SECONDS = 600
 MAX_NEXT_CHARS = 1_000
 _log = logging.getLogger("waymark.people")
+
+
+class OidcPages(Pages):
+    """The page before the sign-in: a single button."""
+
+    def build_button(self, *, next_path: str, status: HTTPStatus = HTTPStatus.OK) -> HTMLResponse:
+        kept = f'<input type="hidden" name="next" value="{escape(next_path)}">'
+        about = f'<p class="sign-in-about">{escape(_("You sign in at your organisation, and come back here."))}</p>'
+        button = f'<button class="btn btn-primary" autofocus>{escape(_("Sign in"))}</button>'
+        form = f'<form method="post" action="{SIGN_IN_PATH}">{kept}{about}{button}</form>'
+        return self._build(_("Sign in"), form, status)
 
 
 class OidcSignIn(PersonSignIn):

@@ -5,18 +5,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import quote
+from typing import Annotated, Any
+from urllib.parse import quote, urlsplit
 
 import httpx2
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.starlette_client import OAuth
 from joserfc.errors import ClaimError, JoseError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request
 
 from agent.certificates import load_certificates
 from people.provider_claims import Claims
-from people.provider_metadata import DISCOVERY_PATH, Metadata, parse_metadata
 from people.sign_in_errors import OUTDATED, REPORTED, UNVERIFIED, SignInError, UnreachableError
 
 # One request of a browser waits at most this many seconds for all requests to the provider.
@@ -24,6 +24,52 @@ MAX_SECONDS = 10.0
 MAX_AGE_SECONDS = 3600
 MAX_REPLY_BYTES = 300_000
 LEEWAY_SECONDS = 30
+DISCOVERY_PATH = "/.well-known/openid-configuration"
+ALGORITHMS = tuple(f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512))
+
+
+def _check_address(address: str) -> str:
+    """Refuse an address without TLS, except on this machine, where people try things out."""
+    parts = urlsplit(address)
+    is_local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+    if not parts.hostname or not (parts.scheme == "https" or is_local):
+        raise ValueError
+    return address
+
+
+def _choose_algorithms(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(each for each in ALGORITHMS if each in names) or ALGORITHMS
+
+
+Address = Annotated[str, AfterValidator(_check_address)]
+
+
+class Metadata(BaseModel):
+    """A provider's own metadata (OpenID Connect Discovery), as far as it is used."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+    issuer: str
+    authorization_endpoint: Address
+    token_endpoint: Address
+    jwks_uri: Address
+    userinfo_endpoint: Address | None = None
+    end_session_endpoint: Address | None = None
+    token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
+    id_token_signing_alg_values_supported: Annotated[tuple[str, ...], AfterValidator(_choose_algorithms)] = ("RS256",)
+    authorization_response_iss_parameter_supported: bool = False
+
+
+def parse_metadata(found: Any, issuer: str) -> Metadata:
+    """Return the metadata of this issuer. Raises `UnreachableError` if it is another issuer's or invalid."""
+    try:
+        metadata = Metadata.model_validate(found)
+    except ValidationError as error:
+        fields = ", ".join(sorted({str(each["loc"][0]) for each in error.errors() if each["loc"]}))
+        raise UnreachableError(f"the provider's description is no description, or its {fields} cannot be used") from None
+    if metadata.issuer != issuer:
+        raise UnreachableError(f"the provider calls itself {metadata.issuer[:200]!r}, and OIDC_ISSUER is another")
+    return metadata
 
 
 @dataclass(frozen=True)

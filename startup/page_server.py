@@ -29,7 +29,6 @@ from components.routes import (
     health,
     members,
     model_connections,
-    person_usage,
     replaced_messages,
     request_progress,
     reruns,
@@ -39,8 +38,8 @@ from components.routes import (
     shares,
     tags,
     thread_list,
-    thread_usage,
     uploads,
+    usage,
     whole_text,
 )
 from components.services import Services
@@ -76,8 +75,7 @@ MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000
 ROUTES = (
     thread_list,
     export_several,
-    thread_usage,
-    person_usage,
+    usage,
     replaced_messages,
     comparison,
     excerpts,

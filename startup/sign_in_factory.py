@@ -63,8 +63,7 @@ def _build_password_sign_in(settings: Settings, address: str, services: Services
 
 def _build_oidc_sign_in(settings: Settings, address: str, services: Services) -> "OidcSignIn":
     from checkpoints.people.identities import Identities  # noqa: PLC0415
-    from people.oidc_pages import OidcPages  # noqa: PLC0415
-    from people.oidc_sign_in import CALLBACK_PATH, OidcSignIn  # noqa: PLC0415
+    from people.oidc_sign_in import CALLBACK_PATH, OidcPages, OidcSignIn  # noqa: PLC0415
     from people.person_sessions import PersonSessions, limit_sessions  # noqa: PLC0415
     from people.provider import Client, Provider  # noqa: PLC0415
     from people.provider_claims import GroupRoles  # noqa: PLC0415

@@ -37,7 +37,7 @@ from components.routes import (
     growth,
     reruns,
     thread_list,
-    thread_usage,
+    usage,
 )
 from components.services import Services
 from components.views import message_window
@@ -201,7 +201,7 @@ READINGS: dict[str, Reading] = {  # all that the page reads of a conversation be
     "the plot of tokens": lambda services, thread_id: growth.measure_growth(
         services.store, services.runner.inputs, thread_id
     ),
-    "tokens and cost": lambda services, thread_id: thread_usage.sum_figures(services.store, thread_id, "", {}),
+    "tokens and cost": lambda services, thread_id: usage.sum_figures(services.store, thread_id, "", {}),
     "questions to run again": lambda services, thread_id: reruns.describe_choice(services, thread_id, ""),
     "messages to quote": lambda services, thread_id: excerpts.describe_origin(
         excerpts.read_origin(services.store, thread_id, "")

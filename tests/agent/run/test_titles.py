@@ -17,7 +17,7 @@ from agent.run.titles import MAX_TITLE_CHARS, MAX_TITLE_TOKENS, clean_title, mak
 from agent.tracing.events import TitleAsked
 from checkpoints import UNTITLED, Caller, OperationKind
 from checkpoints.values.files import parse_file
-from components.routes.thread_usage import read_title_usage
+from components.routes.usage import read_title_usage
 from tests.agent.running import Running, model_at, running
 from tests.agent.tracing.test_run_trace import Listener
 from tests.attachments import png

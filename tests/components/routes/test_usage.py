@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from agent.context.prices import ModelPrice, Usage
 from checkpoints import Database, NewMessage, Store, ThreadNotFoundError
 from checkpoints.values import serde
-from components.routes import thread_usage
+from components.routes import usage
 from components.views import message_view
 from tests.components.views.test_message_view import path
 
@@ -36,26 +36,24 @@ def test_an_answer_shows_what_it_took_and_its_cost_only_where_the_price_is_set()
 
 def test_what_a_conversation_took_is_what_its_path_took() -> None:
     store, thread_id = in_store(HumanMessage("a"), answer(), HumanMessage("b"), answer("openai:other"))
-    assert thread_usage.sum_figures(store, thread_id, "", PRICES).usage == Usage(
+    assert usage.sum_figures(store, thread_id, "", PRICES).usage == Usage(
         2_000, 0, 1_000, 0, answers=2, priced=1, cost=0.002
     )
     saved = store.save(thread_id).result
     store.append(thread_id, [NewMessage(serde.to_body(answer()))])
-    view = thread_usage.describe_thread_usage(
-        thread_usage.sum_figures(store, thread_id, f"checkpoint:{saved}", PRICES), Usage(1)
-    )
+    view = usage.describe_thread_usage(usage.sum_figures(store, thread_id, f"checkpoint:{saved}", PRICES), Usage(1))
     assert (view["input"], view["cost"]) == (2_001, 0.002)
     assert [(each["spec"], each["cost"]) for each in view["models"]] == [("openai:small", 0.002), ("openai:other", None)]
     for _ in range(3):
         store.undo(thread_id)
-    assert thread_usage.sum_figures(store, thread_id, "", PRICES).usage == Usage()
+    assert usage.sum_figures(store, thread_id, "", PRICES).usage == Usage()
     store.database.close()
 
 
 def test_places_that_were_deleted_meanwhile_have_no_usage() -> None:
     store, thread_id = in_store(HumanMessage("a"), answer())
     for place in ("checkpoint:gone", "branch:gone"):
-        assert thread_usage.sum_figures(store, thread_id, place, PRICES).usage == Usage()
+        assert usage.sum_figures(store, thread_id, place, PRICES).usage == Usage()
     with pytest.raises(ThreadNotFoundError):
-        thread_usage.sum_figures(store, "gone", "", PRICES)
+        usage.sum_figures(store, "gone", "", PRICES)
     store.database.close()
