@@ -19,9 +19,8 @@ from words import N_, _, ngettext, say
 
 # This many messages are shown from each end.
 MAX_END_MESSAGES = 3
-# These limits are for one file.
-MAX_LISTED_THREADS = 20
-MAX_LISTED_CHECKPOINTS = 10
+# This many conversations and checkpoints of one file are listed.
+MAX_LISTED_NAMES = 20
 _NOTE_NAMES = {"note": N_("Note"), "summary": N_("Summary")}
 _SPEAKERS = {"human": N_("You"), "ai": N_("Agent"), "tool": N_("Tool result"), "function": N_("Tool result")}
 
@@ -35,10 +34,9 @@ def build_import_preview(
     if len(docs) == len(previews) == 1:
         return [*_build_single_preview(docs[0], previews[0], open_here, warnings), source]
     titles = [
-        html.Li([html.Strong(preview.title), f" · {_describe_contents(preview)}"])
-        for preview in previews[:MAX_LISTED_THREADS]
+        html.Li([html.Strong(preview.title), f" · {_describe_contents(preview)}"]) for preview in previews[:MAX_LISTED_NAMES]
     ]
-    others = len(previews) - MAX_LISTED_THREADS
+    others = len(previews) - MAX_LISTED_NAMES
     more = [html.Li(_("and {others:,} more", others=others), className="quiet")] if others > 0 else []
     return [
         *warnings,
@@ -100,8 +98,8 @@ def _describe_known_parts(preview: ImportPreview, open_here: bool) -> list[str]:
 def _build_checkpoints(doc: Document) -> list[Component]:
     if not doc.checkpoints:
         return []
-    names = [html.Li(each.name) for each in doc.checkpoints[:MAX_LISTED_CHECKPOINTS]]
-    others = len(doc.checkpoints) - MAX_LISTED_CHECKPOINTS
+    names = [html.Li(each.name) for each in doc.checkpoints[:MAX_LISTED_NAMES]]
+    others = len(doc.checkpoints) - MAX_LISTED_NAMES
     more = [html.Li(_("and {others:,} more", others=others), className="quiet")] if others > 0 else []
     return [
         html.H3(_("Checkpoints"), className="preview-heading"),

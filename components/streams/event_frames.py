@@ -25,9 +25,6 @@ from components.views import fork_attempts, message_view
 from components.views.markdown import is_cheap
 from words import say_error
 
-# The event loop itself describes a message up to this length.
-MAX_SHORT_CHARS = 2_000
-
 
 async def build_event_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
     """Build the frame of an event without a piece of text; None if the page does not need the event."""
@@ -70,10 +67,10 @@ async def _describe_added(services: Services, thread_id: str, message: Message) 
 
 
 async def _describe_alone(services: Services, message: Message) -> message_view.MessageView:
-    """Describe a message without others. A short text is formatted on the event loop, as in each frame of an answer."""
+    """Describe a message without others. A cheap text is formatted on the event loop, as in each frame of an answer."""
     data, extras = message.body["data"], _build_extras(services)
     content, is_plain = data.get("content"), not data.get("additional_kwargs")
-    if is_plain and isinstance(content, str) and len(content) <= MAX_SHORT_CHARS and is_cheap(content):
+    if is_plain and isinstance(content, str) and is_cheap(content):
         return message_view.describe_messages([message], extras)[0]
     return (await services.run_blocking(message_view.describe_messages, [message], extras))[0]
 

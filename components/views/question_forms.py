@@ -11,13 +11,12 @@ from checkpoints.values import serde
 from checkpoints.values.text import shorten
 from words import _
 
+# The first questions and the newest drafts are shown.
 MAX_SHOWN_QUESTIONS = 20
 # A question with more actions is answered as JSON.
 MAX_SHOWN_ACTIONS = 50
 # The limit applies to a question's own JSON, to a call's arguments, and to its description.
 MAX_SHOWN_CHARS = 20_000
-# The newest drafts are shown.
-MAX_SHOWN_DRAFTS = 20
 # The limit counts all calls or fields of a question. A longer question is answered as JSON.
 MAX_PARTS_CHARS = 100_000
 _EVERY_DECISION = ["approve", "edit", "reject"]
@@ -73,7 +72,7 @@ def describe_drafts(drafts: Sequence[GraphDraft], to_html: Callable[[str], str])
     """Describe the drafts beside the waiting questions. The State dialog has a long draft in full."""
     return [
         DraftView(questions=sorted(each.question_ids), agent=each.agent, html=to_html(shorten(each.text, MAX_SHOWN_CHARS)))
-        for each in drafts[-MAX_SHOWN_DRAFTS:]
+        for each in drafts[-MAX_SHOWN_QUESTIONS:]
     ]
 
 

@@ -28,7 +28,7 @@ def write_long(store: Store) -> str:
     """A conversation of many messages and checkpoints, of which an import leaves out or changes several things."""
     thread = store.create_thread(title=LONG).id
     store.append(thread, [NewMessage(serde.to_body(SystemMessage("Be brief."))), *new(LONG, f"{LONG}: as it is.")])
-    for number in range(12):
+    for number in range(22):
         store.append(thread, new(f"Question {number}", "An answer. " * 40))
         store.save(thread, name=f"{LONG} {number}", description="Before any decision")
     cut_off = NewMessage(serde.to_body(AIMessage("It was")), status=MessageStatus.PARTIAL)
