@@ -1,5 +1,6 @@
 """The page's requests about sessions: their list, and their end. A socket tells a page when its own session ends."""
 
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -12,34 +13,30 @@ from server.session.sessions import NotDurableError, Session
 from words import _
 
 SESSIONS_PATH = "/api/sessions"
-# This many pages may wait for the end of their session.
-MAX_WATCHING_PAGES = 500
-# This many of them may be of one person, where people are told apart.
-MAX_PERSON_WATCHING_PAGES = 50
+# This many pages of one person may wait for the end of their session. The server bounds all connections.
+MAX_WATCHING_PAGES = 200
 CLOSE_TRY_AGAIN = 1013
 
 
 def add_routes(server: FastAPI, sign_in: SessionAuthentication | None) -> None:
     """Serve the list of sessions, and their ends. Without a sign-in the list is empty."""
-    # Each socket is kept with its person.
-    watching: dict[WebSocket, str] = {}
+    watching = Counter[str]()
 
     @server.websocket(f"{SESSIONS_PATH}/end")
     async def watch_session(socket: WebSocket) -> None:
         """Send nothing until the session ends. Then the guard closes the socket."""
         await socket.accept()
         person: str = getattr(socket.state, "person", "")
-        of_person = sum(each == person for each in watching.values()) if person else 0
-        if len(watching) >= MAX_WATCHING_PAGES or of_person >= MAX_PERSON_WATCHING_PAGES:
+        if watching[person] >= MAX_WATCHING_PAGES:
             await socket.close(CLOSE_TRY_AGAIN)
             return
-        watching[socket] = person
+        watching[person] += 1
         try:
             with suppress(WebSocketDisconnect):
                 while True:
                     await socket.receive_text()
         finally:
-            watching.pop(socket, None)
+            watching[person] -= 1
 
     @server.get(SESSIONS_PATH)
     async def list_sessions(request: Request) -> Response:

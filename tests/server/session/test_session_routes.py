@@ -96,7 +96,7 @@ def test_without_a_sign_in_there_are_no_sessions(tmp_path: Path) -> None:
 
 
 def test_one_person_takes_not_the_places_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_routes, "MAX_PERSON_WATCHING_PAGES", 1)
+    monkeypatch.setattr(session_routes, "MAX_WATCHING_PAGES", 1)
     server = FastAPI()
     session_routes.add_routes(server, None)
 
