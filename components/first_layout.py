@@ -29,7 +29,6 @@ T = TypeVar("T")
 MAX_EARLY_SECONDS = 5.0
 # This many early reads run at the same time. Further requests read for themselves.
 MAX_EARLY_READS = 32
-LAYOUT_PATH = "/_dash-layout"
 # The function returns the layout as plain values in the request's language. Callers must not change it.
 BuildLayout = Callable[[], Any]
 ReadPanels = Callable[[Services, PageLocation], Properties]
@@ -84,7 +83,7 @@ class FirstLayouts:
         The referer names the page. Without a referer, the panels request their data as soon as they are mounted.
         """
 
-        @server.get(LAYOUT_PATH)
+        @server.get("/_dash-layout")
         async def get_layout(request: Request) -> Response:
             address = urlsplit(request.headers.get("referer", "")).path
             early = self._early.take(_name_layout(address))

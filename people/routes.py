@@ -19,7 +19,6 @@ from server.session.link_sign_in import read_token
 from server.session.session_authentication import SIGN_IN_PATH
 from words import _, say
 
-PASSWORD_PATH = "/api/password"  # noqa: S105  (an address)
 PUBLIC_PATHS = frozenset({SIGN_IN_PATH, JOIN_PATH})
 
 
@@ -71,7 +70,7 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
 
 
 def _add_password_route(server: FastAPI, authentication: PasswordSignIn) -> None:
-    @server.post(PASSWORD_PATH)
+    @server.post("/api/password")
     async def change_password(request: Request) -> Response:
         fields = parse_body(_Passwords, await request.body())
         problem = await authentication.change_password(request.scope, request.state.session, fields["former"], fields["new"])

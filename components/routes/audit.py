@@ -16,7 +16,6 @@ from components.shapes import MalformedRequestError
 from components.views.audit_sentences import KIND_LABELS, describe_entry, describe_person
 from words import _
 
-AUDIT_PATH = "/api/audit"
 PORTION_ENTRIES = 100
 
 
@@ -25,7 +24,7 @@ def may_read_audit(services: Services) -> bool:
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get(AUDIT_PATH)
+    @server.get("/api/audit")
     async def list_entries(request: Request) -> Response:
         """Answer with the newest entries. Parameters: `before=NUMBER&person=NAME&kind=KIND`."""
         if not may_read_audit(services):

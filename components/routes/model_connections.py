@@ -11,8 +11,6 @@ from components.services import Services
 from components.shapes import parse_body
 from words import say
 
-CONNECTIONS_PATH = "/api/model-connections"
-
 
 class _Body(TypedDict):
     provider: str
@@ -24,12 +22,12 @@ def add_route(server: FastAPI, services: Services) -> None:
     if connector is None:
         return
 
-    @server.get(CONNECTIONS_PATH)
+    @server.get("/api/model-connections")
     async def list_forms() -> Response:
         forms = await services.run_blocking(connector.list_forms)
         return JSONResponse({"providers": list(map(_describe_form, forms))})
 
-    @server.post(CONNECTIONS_PATH)
+    @server.post("/api/model-connections")
     async def connect(request: Request) -> Response:
         """Answer with the model after it has replied, or with the reason why it did not."""
         fields = parse_body(_Body, await request.body())

@@ -17,7 +17,6 @@ from components.views.list_rows import describe_thread
 from components.views.names import name_other
 from components.views.notes import NOTE_RULES
 
-SEARCH_PATH = "/api/search"
 # The lines match, in turn: formulas' delimiters, the rest of a table's rule that the snippet cuts, escaped characters,
 # bold and code, and the rows of tables.
 _MARKDOWN_SIGN = re.compile(
@@ -85,7 +84,7 @@ class FoundView(TypedDict):
 def add_route(server: FastAPI, services: Services) -> None:
     store = services.store
 
-    @server.get(SEARCH_PATH)
+    @server.get("/api/search")
     async def get_search(q: str = "", thread: str = "") -> Response:
         """Find messages and checkpoints. `thread` is the open conversation."""
 

@@ -14,8 +14,6 @@ from components.services import Services
 from components.shapes import MalformedRequestError
 from components.views.list_rows import describe_thread
 
-THREADS_PATH = "/api/threads"
-RUNS_PATH = "/api/runs"
 # A portion has this many conversations.
 MAX_LISTED_THREADS = 100
 ARCHIVED_OF_VIEW = {"listed": False, "archived": True, "all": None}
@@ -27,12 +25,12 @@ class ThreadPortion(TypedDict):
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get(THREADS_PATH)
+    @server.get("/api/threads")
     async def get_threads(request: Request) -> Response:
         """List conversations of a view (`listed`, `archived`, `all`) whose titles contain the words of `q`."""
         return JSONResponse(await services.read_snapshot(read_query, services.store, request.query_params))
 
-    @server.get(RUNS_PATH)
+    @server.get("/api/runs")
     async def get_runs() -> Response:
         """Name the conversations with a run in progress. A page asks while it knows of a run elsewhere."""
         running = await services.read_snapshot(services.runs.list_running_threads)
