@@ -411,7 +411,7 @@ session = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# What tries to sign in are counted by: see people.tries.
+# What tries to sign in are counted by: see people.sign_in_limits.
 sign_in_counter = sa.Table(
     "sign_in_counter",
     metadata,
