@@ -20,8 +20,9 @@ from agent.events import MessageAdded, RunFinished
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.blocking import BlockingPool
-from agent.run.building import RunnerParts, build_runner
+from agent.run.building import build_runner
 from agent.run.hub import RunHub
+from agent.run.parts import RunParts
 from agent.run.runner import Runner
 from agent.settings import ModelCatalog
 from agent.time_travel.policy import TimeTravelEvent
@@ -113,7 +114,7 @@ def _open_chat(catalog: ModelCatalog, tools: Sequence[BaseTool], write: WriteLin
     database, moves = Database.in_memory(), list[TimeTravelEvent]()
     store, hub = Store(database), RunHub()
     with ThreadPoolExecutor(2) as pool, asyncio.Runner() as loop:
-        parts = RunnerParts(
+        parts = RunParts(
             store=store,
             runs=Runs(store),
             hub=hub,

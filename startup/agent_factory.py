@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.run.blocking import BlockingPool
-from agent.run.drivers import UserGraphRuns
 from agent.run.hub import RunHub
+from agent.run.parts import UserGraphRuns
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
 from agent.tracing.environment import switch_off_library_tracing

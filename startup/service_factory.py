@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.models.replaceable import ReplaceableModels
-from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
-from agent.run.building import RunnerParts, build_runner
-from agent.run.follow_up import FollowUpParts
+from agent.run.building import build_runner
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
+from agent.run.parts import RunFollower, RunParts
 from agent.run.runner import Runner
 from agent.run.titles import TitleWriter
 from agent.subagents.agents import Agents
@@ -80,7 +79,7 @@ def build_services(parts: Parts) -> Services:
 
 def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool, wire: "PostgresqlWire | None") -> Runner:
     settings = parts.settings
-    runner_parts = RunnerParts(
+    run_parts = RunParts(
         store=parts.store,
         runs=runs,
         hub=hub,
@@ -92,24 +91,13 @@ def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool,
         default_policy=settings.time_travel,
         numbers=settings.message_numbers,
         on_time_travel=parts.on_time_travel,
-        followers=_build_followers(parts, runs, hub, blocking),
         agents=parts.agents,
         user_graphs=agent_factory.build_user_graph_driver(parts.user_graphs, parts.store, hub, blocking),
-        wire=wire,
-        workers=parts.workers,
-    )
-    return build_runner(runner_parts)
-
-
-def _build_followers(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool) -> list[RunFollower]:
-    """Return the parts to act after the ends of runs."""
-    settings = parts.settings
-    shared = FollowUpParts(
-        store=parts.store, runs=runs, hub=hub, catalog=parts.models, blocking=blocking, tracer=parts.tracer
+        remote_wire=wire,
     )
     followers: list[RunFollower] = []
     if settings.titles == "on":
-        followers.append(TitleWriter(shared, settings.titles_model))
+        followers.append(TitleWriter(run_parts, settings.titles_model))
     if settings.judge == "on":
-        followers.append(Judge(shared))
-    return followers
+        followers.append(Judge(run_parts))
+    return build_runner(run_parts, followers, parts.workers)

@@ -10,16 +10,14 @@ from typing import Any
 from agent.graph.budgets import write_usage
 from agent.preparation.preparation import PreparedRun
 from agent.run.answer_writer import RunWriter
-from agent.run.background import RunFollower
-from agent.run.blocking import BlockingPool
-from agent.run.drivers import Driver
+from agent.run.driver import RunDriver
 from agent.run.holding import hold_alone
-from agent.run.hub import RunHub
 from agent.run.live_runs import RunKey
 from agent.run.outcome import RunOutcome, is_cut_by_outage, locate_error, read_outcome
+from agent.run.parts import RunFollower, RunParts
 from agent.run.recorder import RunRecorder
 from agent.run.run_ids import working_for
-from checkpoints import Run, Runs, RunState, RunTakenError, StateError, StoreUnavailableError
+from checkpoints import Run, RunState, RunTakenError, StateError, StoreUnavailableError
 from checkpoints.values.sentence import sentence
 
 DELAYED_END_TEXT = sentence("The end of this answer is not saved yet, and will be when the database answers. {reason}")
@@ -76,19 +74,13 @@ class ActiveRun:
             self.stopping.set_result(RunState.INTERRUPTED)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class ActiveRuns:
     """Starts the work of runs and writes their ends."""
 
-    runs: Runs
-    hub: RunHub
-    driver: Driver
-    blocking: BlockingPool
+    parts: RunParts
+    driver: RunDriver
     followers: Sequence[RunFollower]
-    # How long cancelled work may take to end.
-    stop_seconds: float
-    # Seconds between two attempts to write an end while the database refuses it.
-    retry_seconds: float
     by_thread: dict[str, ActiveRun] = field(default_factory=dict)
     # Returns whether no other process can have taken a run of this process.
     confirm_hold: Callable[[], Awaitable[bool]] = hold_alone
@@ -110,9 +102,9 @@ class ActiveRuns:
     def start(self, prepared: PreparedRun) -> None:
         """Start the work of a run that has begun on disk, and the task that writes its end."""
         run, trace = prepared.run, prepared.trace
-        self.hub.publish(run.thread_id, prepared.started)
+        self.parts.hub.publish(run.thread_id, prepared.started)
         trace.record_start()
-        recorder = RunRecorder(run, RunWriter(run, self.runs, self.hub), self.blocking)
+        recorder = RunRecorder(run, RunWriter(run, self.parts.runs, self.parts.hub), self.parts.blocking)
         # The run may be stopped before its work takes a step, and then each of these calls needs a result.
         recorder.reopen_calls(prepared.decided_calls)
         recorder.confirm_hold = self.confirm_hold
@@ -155,7 +147,7 @@ class ActiveRuns:
         except RunTakenError:
             is_taken = True
             # Other processes may have lost events of this run.
-            self.hub.disown_run(run.thread_id, RunKey(run.id, run.attempt))
+            self.parts.hub.disown_run(run.thread_id, RunKey(run.id, run.attempt))
             _log.warning("run %s: another process has taken it, and nothing more is written here", run.id)
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)
@@ -171,7 +163,7 @@ class ActiveRuns:
         """Return how the work ended. Abandon work that does not end within `stop_seconds` after a request to stop."""
         awaited: set[asyncio.Future[Any]] = {work, stopping}
         await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait({work}, timeout=self.stop_seconds)
+        await asyncio.wait({work}, timeout=self.parts.limits.stop_seconds)
         if not work.done():
             self._abandon_work(run, work)
         return read_outcome(run, work, stopping.result() if stopping.done() else None)
@@ -182,7 +174,7 @@ class ActiveRuns:
             return False
         async with recorder.hold_draft() as draft, recorder.hold_candidates(RunState.INTERRUPTED) as candidates:
             recorder.let_go()
-            await self.blocking.run(self.runs.give_back, recorder.run, draft, candidates)
+            await self.parts.blocking.run(self.parts.runs.give_back, recorder.run, draft, candidates)
         return True
 
     async def _give_back_after_outage(self, recorder: RunRecorder, stopping: asyncio.Future[RunState]) -> bool:
@@ -195,7 +187,7 @@ class ActiveRuns:
             return False
         while not (stopping.done() or self.closing.is_set()):
             try:
-                await self.blocking.run(self.runs.give_back, run, None)
+                await self.parts.blocking.run(self.parts.runs.give_back, run, None)
             except StoreUnavailableError:
                 await asyncio.wait({stopping}, timeout=OUTAGE_RETRY_SECONDS)
             else:
@@ -225,7 +217,7 @@ class ActiveRuns:
                         raise
                     self._report_delay(recorder, outcome.state, error, tried)
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(self.closing.wait(), self.retry_seconds)
+                        await asyncio.wait_for(self.closing.wait(), self.parts.limits.watch_seconds)
         finally:
             # Followers must not wait for ever.
             recorder.publish_end(outcome.state, version, outcome.error, outcome.details)

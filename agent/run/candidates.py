@@ -14,13 +14,11 @@ from langchain_core.messages import AnyMessage
 
 from agent.events import AnswerBegun
 from agent.graph.budgets import AGENT_OWNER, BudgetUsage
-from agent.graph.state import AgentGraph, RunContext, build_config
-from agent.preparation.inputs import RunInputs
+from agent.graph.state import RunContext, build_config
 from agent.run.answer_writer import CandidateWriter
-from agent.run.blocking import BlockingPool
 from agent.run.drafts import Drafts
-from agent.run.hub import RunHub
 from agent.run.outcome import describe_helper_failure
+from agent.run.parts import RunParts
 from agent.run.recorder import RunRecorder
 from agent.settings import InvalidSettingsError, ModelCatalog, ThreadSettings
 from checkpoints import (
@@ -29,7 +27,6 @@ from checkpoints import (
     CandidateEnd,
     CandidateKey,
     RunEnd,
-    Runs,
     RunState,
     StateError,
 )
@@ -62,8 +59,8 @@ def check_models(models: Sequence[str], catalog: ModelCatalog) -> tuple[str, ...
 class CandidateRecorder(RunRecorder):
     """Records a candidate. It closes with the recorder of its run."""
 
-    def __init__(self, candidate: Candidate, parent: RunRecorder, runs: Runs, hub: RunHub, blocking: BlockingPool) -> None:
-        super().__init__(parent.run, CandidateWriter(parent.run, runs, hub, candidate), blocking)
+    def __init__(self, candidate: Candidate, parent: RunRecorder, parts: RunParts) -> None:
+        super().__init__(parent.run, CandidateWriter(parent.run, parts.runs, parts.hub, candidate), parts.blocking)
         self.candidate = candidate
         self.confirm_hold = parent.confirm_hold
         self.open_calls = parent.open_calls.begin_part()
@@ -143,14 +140,9 @@ class _RunCandidates:
         return all(task.done() for task in self.tasks.values())
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class CandidateDriver:
-    runs: Runs
-    hub: RunHub
-    graph: AgentGraph
-    catalog: ModelCatalog
-    inputs: RunInputs
-    blocking: BlockingPool
+    parts: RunParts
     drafts: Drafts
     _at_work: dict[str, _RunCandidates] = field(init=False, default_factory=dict)
 
@@ -160,13 +152,13 @@ class CandidateDriver:
         at_work = self._at_work[run.id] = _RunCandidates(recorder, settings, context)
         recorder.hold_candidates = at_work.hold_ends
         try:
-            candidates = await self.blocking.run(self.runs.list_candidates, run.id)
+            candidates = await self.parts.blocking.run(self.parts.runs.list_candidates, run.id)
             while waiting := [each for each in candidates if at_work.lacks_answer(each)]:
                 await self._answer_side_by_side(at_work, waiting)
-                if self.runs.worker_id is None:
+                if self.parts.runs.worker_id is None:
                     break
                 # Another process may try a candidate again.
-                candidates = await self.blocking.run(self.runs.list_candidates, run.id)
+                candidates = await self.parts.blocking.run(self.parts.runs.list_candidates, run.id)
         finally:
             at_work.ready.set()
             del self._at_work[run.id]
@@ -178,7 +170,7 @@ class CandidateDriver:
     async def _answer_side_by_side(self, at_work: _RunCandidates, candidates: Sequence[Candidate]) -> None:
         at_work.recorders |= {each.number: self._make_recorder(at_work, each) for each in candidates}
         # Requests are built before the first answer is on the path.
-        requests = await self.blocking.run(lambda: [self._build_request(at_work, each) for each in candidates])
+        requests = await self.parts.blocking.run(lambda: [self._build_request(at_work, each) for each in candidates])
         at_work.group = asyncio.TaskGroup()
         async with at_work.group as group:
             for each, messages in zip(candidates, requests, strict=True):
@@ -186,11 +178,11 @@ class CandidateDriver:
             at_work.ready.set()
 
     def _make_recorder(self, at_work: _RunCandidates, candidate: Candidate) -> CandidateRecorder:
-        return CandidateRecorder(candidate, at_work.recorder, self.runs, self.hub, self.blocking)
+        return CandidateRecorder(candidate, at_work.recorder, self.parts)
 
     def _build_request(self, at_work: _RunCandidates, candidate: Candidate) -> list[AnyMessage]:
         settings = replace(at_work.settings, model=candidate.model)
-        return self.inputs.build_candidate_messages(candidate, at_work.recorder.run, settings)
+        return self.parts.inputs.build_candidate_messages(candidate, at_work.recorder.run, settings)
 
     async def retry(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> bool:
         """Let one model answer again while others write. Return False if none writes; the run then begins again.
@@ -205,7 +197,7 @@ class CandidateDriver:
             return False
         task = at_work.tasks.get(key.number)
         if task is None or task.done():
-            reopen = partial(self.runs.retry_candidate, thread_id, key, caller=caller, while_running=True)
+            reopen = partial(self.parts.runs.retry_candidate, thread_id, key, caller=caller, while_running=True)
             await self._begin_retry(at_work, key, partial(copy_context().run, reopen))
         return True
 
@@ -215,7 +207,7 @@ class CandidateDriver:
         # The run looks for them itself.
         if at_work is None or at_work.is_over:
             return
-        for each in await self.blocking.run(self.runs.list_candidates, run_id):
+        for each in await self.parts.blocking.run(self.parts.runs.list_candidates, run_id):
             if at_work.lacks_answer(each):
                 with suppress(StateError):
                     await self._begin_retry(at_work, each.key, lambda: None)
@@ -243,13 +235,13 @@ class CandidateDriver:
     ) -> RunState:
         """Answer again as one model. `begun` raises a refusal, and the answer then stays as it ended."""
         try:
-            await self.blocking.run(reopen)
-            found = await self.blocking.run(self.runs.list_candidates, key.run_id)
+            await self.parts.blocking.run(reopen)
+            found = await self.parts.blocking.run(self.parts.runs.list_candidates, key.run_id)
             candidate = next(each for each in found if each.key == key)
             if candidate.state is not RunState.RUNNING:
                 # The candidate has ended since somebody looked.
                 raise NothingToRetryError
-            messages = await self.blocking.run(self._build_request, at_work, candidate)
+            messages = await self.parts.blocking.run(self._build_request, at_work, candidate)
         except StateError as error:
             begun.set_exception(error)
             return ended
@@ -293,8 +285,8 @@ class CandidateDriver:
     async def _run_graph(self, settings: ThreadSettings, messages: Sequence[AnyMessage], context: RunContext) -> None:
         own = replace(
             context,
-            model=await self.blocking.run(settings.resolve_model, self.catalog),
+            model=await self.parts.blocking.run(settings.resolve_model, self.parts.catalog),
             own_usage=BudgetUsage(context.limits.agent, AGENT_OWNER),
             is_unattended=True,
         )
-        await self.graph.ainvoke({"messages": list(messages)}, build_config(context.limits), context=own)
+        await self.parts.graph.ainvoke({"messages": list(messages)}, build_config(context.limits), context=own)

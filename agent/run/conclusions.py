@@ -13,9 +13,9 @@ from agent.context.window import find_window
 from agent.graph.answer import AnswerCutOff, collect_answer
 from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
-from agent.run.blocking import BlockingPool
-from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
-from checkpoints import MAIN, Message, StateError, Store, require_writer
+from agent.run.parts import RunParts
+from agent.settings import ChosenModel, ThreadSettings
+from checkpoints import MAIN, Message, StateError, require_writer
 from checkpoints.values.sentence import sentence
 
 MAX_CONCLUSION_SECONDS = 60.0
@@ -41,12 +41,9 @@ class DraftedConclusion:
     usage: dict[str, object]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class ConclusionWriter:
-    store: Store
-    catalog: ModelCatalog
-    blocking: BlockingPool
-    limits: Limits
+    parts: RunParts
     # Keys are conversations, values the persons who asked for a draft.
     _persons: dict[str, str] = field(init=False, default_factory=dict)
 
@@ -54,7 +51,7 @@ class ConclusionWriter:
         """Draft a conclusion of messages, counted against the tokens of the person who acts. Raises `NotDraftedError`."""
         if not messages:
             raise NotDraftedError(sentence("That place has no messages of its own."))
-        person = self.store.database.name_owner()
+        person = self.parts.store.database.name_owner()
         if thread_id in self._persons or [*self._persons.values()].count(person) >= MAX_DRAFTS:
             raise NotDraftedError(sentence("A conclusion is being written already. Please wait a moment."))
         self._persons[thread_id] = person
@@ -70,13 +67,13 @@ class ConclusionWriter:
             del self._persons[thread_id]
 
     async def _ask(self, thread_id: str, messages: Sequence[Message]) -> DraftedConclusion:
-        model, question = await self.blocking.run(self._load, thread_id, messages)
+        model, question = await self.parts.blocking.run(self._load, thread_id, messages)
         request: list[AnyMessage] = [SystemMessage(CONCLUSION_PROMPT), HumanMessage(question)]
         limits = Limits(idle_seconds=MAX_CONCLUSION_SECONDS, max_answer_chars=MAX_CONCLUSION_ANSWER_CHARS)
         answer = await collect_answer(model.chat, request, limits)
         usage = dict(readable_usage(answer.usage_metadata) or {})
         if usage:
-            await self.blocking.run(self._count, model.spec, usage)
+            await self.parts.blocking.run(self._count, model.spec, usage)
         text = str(answer.text).strip()
         if not text:
             raise NotDraftedError(sentence("The model wrote nothing. You can ask again, or write it yourself."))
@@ -84,15 +81,15 @@ class ConclusionWriter:
 
     def _load(self, thread_id: str, messages: Sequence[Message]) -> tuple[ChosenModel, str]:
         require_writer()
-        self.store.belongs_to_another(thread_id, to_change=True)
-        self.store.meter.check_call(self.store.database.name_owner(), self.store.now())
-        settings = ThreadSettings.from_thread(self.store.get_thread(thread_id))
-        model = settings.resolve_helper_model(self.catalog, str(MAX_CONCLUSION_TOKENS))
-        window = find_window(model.chat, self.limits.max_window_tokens)
+        self.parts.store.belongs_to_another(thread_id, to_change=True)
+        self.parts.store.meter.check_call(self.parts.store.database.name_owner(), self.parts.store.now())
+        settings = ThreadSettings.from_thread(self.parts.store.get_thread(thread_id))
+        model = settings.resolve_helper_model(self.parts.catalog, str(MAX_CONCLUSION_TOKENS))
+        window = find_window(model.chat, self.parts.limits.max_window_tokens)
         return model, build_conclusion_question(messages, min(MAX_CONCLUDED_CHARS, 2 * window.max_request_tokens))
 
     def _count(self, spec: str, usage: dict[str, object]) -> None:
-        self.store.meter.count_call(self.store.database.name_owner(), self.store.now(), spec, usage)
+        self.parts.store.meter.count_call(self.parts.store.database.name_owner(), self.parts.store.now(), spec, usage)
 
 
 def build_conclusion_question(messages: Sequence[Message], max_chars: int) -> str:

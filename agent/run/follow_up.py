@@ -5,38 +5,24 @@ Nothing waits for it, and it blocks no person's change. Each call is traced, and
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from time import time_ns
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from agent.graph.answer import AnswerCutOff, collect_answer
 from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
-from agent.run.background import BackgroundTasks
-from agent.run.blocking import BlockingPool
-from agent.run.hub import RunHub
 from agent.run.outcome import locate_error
-from agent.settings import ChosenModel, ModelCatalog
+from agent.settings import ChosenModel
 from agent.tracing.events import Judged, ModelAnswered, TitleAsked, TracedCall
-from agent.tracing.protocol import NO_TRACING, Tracer
+from agent.tracing.protocol import Tracer
 from agent.tracing.run_trace import follow_model, record_safely
-from checkpoints import Run, Runs, StateError, Store
+from checkpoints import Run, StateError
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowUpParts:
-    """The parts of every follower with a question to a model."""
-
-    store: Store
-    runs: Runs
-    hub: RunHub
-    catalog: ModelCatalog
-    blocking: BlockingPool
-    tracer: Tracer = NO_TRACING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +37,27 @@ class FollowUpKind:
     max_answer_chars: int
     # Words for the log, before “run ID”.
     failure: str
+
+
+class BackgroundTasks:
+    """The tasks of a follower, by thread."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, thread_id: str, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        """Start a task, unless the thread's task is unfinished."""
+        if thread_id not in self._tasks:
+            task = asyncio.create_task(work(), name=name)
+            self._tasks[thread_id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(thread_id))
+
+    async def close(self) -> None:
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
 
 class FollowUp:

@@ -9,7 +9,8 @@ from agent.context.prompts import JUDGE_PROMPT
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.events import HeadMoved
 from agent.fence import clean_line
-from agent.run.follow_up import FollowUp, FollowUpKind, FollowUpParts
+from agent.run.follow_up import FollowUp, FollowUpKind
+from agent.run.parts import RunParts
 from agent.settings import ChosenModel, ThreadSettings
 from agent.tracing.events import JUDGE_PROMPT_NAME, Judged
 from agent.tracing.run_trace import record_safely
@@ -71,7 +72,7 @@ class Judge:
     It asks the thread's own model, so no conversation reaches a new provider.
     """
 
-    def __init__(self, parts: FollowUpParts, max_seconds: float = MAX_VERDICT_SECONDS) -> None:
+    def __init__(self, parts: RunParts, max_seconds: float = MAX_VERDICT_SECONDS) -> None:
         self._parts = parts
         self._follow_up = FollowUp(_KIND, parts.tracer, max_seconds)
 

@@ -13,15 +13,12 @@ from agent.context.path_ends import is_question
 from agent.events import HeadMoved, RerunEnded
 from agent.marks import ExcerptMark, MoveMark, SummaryMark
 from agent.models.providers import shorten_spec
-from agent.preparation.inputs import RunInputs
 from agent.preparation.jobs import RunJob, continues_rerun
 from agent.preparation.requests import NewRerun, RerunActiveError, RunRequest, replace_text
-from agent.run.active_runs import ActiveRuns
-from agent.run.blocking import BlockingPool
-from agent.run.hub import RunHub
 from agent.run.outcome import locate_error
+from agent.run.parts import RunParts
 from agent.run.starting import RunStarter
-from agent.settings import ModelCatalog, ThreadSettings
+from agent.settings import ThreadSettings
 from checkpoints import (
     MAIN,
     Caller,
@@ -31,7 +28,6 @@ from checkpoints import (
     RerunStep,
     Run,
     RunActiveError,
-    Runs,
     RunState,
     StateError,
     Store,
@@ -81,29 +77,23 @@ def _copy_question(message: Message) -> NewMessage:
     return replace_text(message, str(message.intact.langchain.text))
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Reruns:
     """Begins reruns, and asks the next question when a run is done."""
 
-    store: Store
-    runs: Runs
-    catalog: ModelCatalog
-    inputs: RunInputs
+    parts: RunParts
     starter: RunStarter
-    active_runs: ActiveRuns
-    hub: RunHub
-    blocking: BlockingPool
     # Keys are threads, values the last steps of their reruns that continue by themselves.
     _active: dict[str, RerunStep] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
 
     async def begin(self, thread_id: str, request: RerunRequest, *, caller: Caller) -> Run:
         """Open a branch and ask the first question there. Raises `NotRerunError` and `InvalidSettingsError`."""
-        begun = await self.blocking.run(self.runs.get_run, caller.request_id) if caller.request_id else None
+        begun = await self.parts.blocking.run(self.parts.runs.get_run, caller.request_id) if caller.request_id else None
         # The request is repeated, and its branch is the current position by now.
         if begun is not None and begun.thread_id == thread_id:
             return begun
-        prepared = await self.blocking.run(self._prepare_first, thread_id, request, caller)
+        prepared = await self.parts.blocking.run(self._prepare_first, thread_id, request, caller)
         return await self._start(prepared)
 
     async def go_on(self, thread_id: str, *, caller: Caller) -> Run:
@@ -111,21 +101,21 @@ class Reruns:
 
         Raises `NotRerunError`.
         """
-        return await self._start(await self.blocking.run(self._prepare_next, thread_id, caller))
+        return await self._start(await self.parts.blocking.run(self._prepare_next, thread_id, caller))
 
     def is_asking(self, run: Run | None) -> bool:
         """Return whether the rerun of a latest run continues by itself. An undo or a switch may have left its step."""
         if run is None or run.rerun is None or run.state not in (RunState.RUNNING, RunState.WAITING, RunState.DONE):
             return False
-        if run.worker != self.runs.worker_id:
-            return continues_rerun(run) and (run.state is RunState.RUNNING or self.runs.is_driven(run))
+        if run.worker != self.parts.runs.worker_id:
+            return continues_rerun(run) and (run.state is RunState.RUNNING or self.parts.runs.is_driven(run))
         step = self._active.get(run.thread_id)
         # The next run is on disk a moment before its step is in `_active`.
         return step is not None and run.rerun.rerun_id == step.rerun_id and run.rerun.number - step.number in (0, 1)
 
     def keep_on(self, run: Run) -> None:
         """Ask the next question after a run of this process if its row says so, since another process began its turn."""
-        if continues_rerun(run) and run.worker == self.runs.worker_id:
+        if continues_rerun(run) and run.worker == self.parts.runs.worker_id:
             assert run.rerun is not None
             self._active[run.thread_id] = run.rerun
 
@@ -133,7 +123,7 @@ class Reruns:
         """Ask no further question of a thread here. Return whether the thread had an active rerun."""
         if self._active.pop(thread_id, None) is None:
             return False
-        self.hub.publish(thread_id, RerunEnded())
+        self.parts.hub.publish(thread_id, RerunEnded())
         return True
 
     async def leave(self, thread_id: str) -> bool:
@@ -145,11 +135,11 @@ class Reruns:
         if self.starter.fleet is None:
             return was_here
         self.starter.fleet.leave_rerun(thread_id)
-        return await self.blocking.run(self._mark_left, thread_id) or was_here
+        return await self.parts.blocking.run(self._mark_left, thread_id) or was_here
 
     async def give_way(self, error: RunActiveError) -> None:
         """Let a message come next after the run that holds its thread. Raises `RerunActiveError` if a rerun has the run."""
-        active = await self.blocking.run(self.runs.get_run, error.run_id)
+        active = await self.parts.blocking.run(self.parts.runs.get_run, error.run_id)
         if active is not None and active.rerun is not None:
             await self.leave(active.thread_id)
             raise RerunActiveError(active.thread_id, active.id) from error
@@ -157,19 +147,19 @@ class Reruns:
     def _mark_left(self, thread_id: str) -> bool:
         """Note on the run's row that no question follows, for the process that drives the run or takes it."""
         try:
-            latest = self.runs.get_latest_run(thread_id)
+            latest = self.parts.runs.get_latest_run(thread_id)
         except ThreadNotFoundError:
             return False
         if latest is None or latest.job is None or not continues_rerun(latest):
             return False
-        self.runs.change_job(latest, replace(RunJob.parse(latest.job), continues_rerun=False).write())
+        self.parts.runs.change_job(latest, replace(RunJob.parse(latest.job), continues_rerun=False).write())
         return True
 
     def consider(self, run: Run) -> None:
         """Ask the next question after a finished run."""
         is_active = self._active.get(run.thread_id) == run.rerun
         # If this process ends, another process can answer the next question.
-        can_ask = not self.active_runs.closing.is_set() or self.starter.fleet is not None
+        can_ask = not self.starter.active_runs.closing.is_set() or self.starter.fleet is not None
         if run.rerun is not None and is_active and can_ask:
             task = asyncio.create_task(self._ask_next(run, run.rerun), name=f"next question after {run.id}")
             self._tasks.add(task)
@@ -193,7 +183,7 @@ class Reruns:
     async def _ask_next(self, ended: Run, step: RerunStep) -> None:
         thread_id = ended.thread_id
         try:
-            rerun = await self.blocking.run(self.runs.get_rerun, step)
+            rerun = await self.parts.blocking.run(self.parts.runs.get_rerun, step)
             if step.number < len(rerun.question_ids):
                 await self._start_next(ended, step)
             # The rerun is complete, as the run's end shows.
@@ -209,9 +199,9 @@ class Reruns:
 
     async def _start_next(self, ended: Run, step: RerunStep) -> None:
         thread_id = ended.thread_id
-        request = await self.blocking.run(self._prepare_next, thread_id, None)
+        request = await self.parts.blocking.run(self._prepare_next, thread_id, None)
         # A stop waits for this lock.
-        async with self.active_runs.begin_lock:
+        async with self.starter.active_runs.begin_lock:
             if self._active.get(thread_id) != step or await self._was_left_elsewhere(ended):
                 self.forget(thread_id)
                 return
@@ -222,46 +212,47 @@ class Reruns:
                 self._active[thread_id] = run.rerun
         if is_left or await self._was_left_elsewhere(ended):
             await self.leave(thread_id)
-        version = (await self.blocking.run(self.store.get_thread, thread_id)).version
+        version = (await self.parts.blocking.run(self.parts.store.get_thread, thread_id)).version
         # The pages show the rerun's progress.
-        self.hub.publish(thread_id, HeadMoved(version))
+        self.parts.hub.publish(thread_id, HeadMoved(version))
 
     async def _was_left_elsewhere(self, ended: Run) -> bool:
         """Return whether another process has noted on the run's row that no question follows."""
-        found = await self.blocking.run(self.runs.get_run, ended.id) if ended.job is not None else None
+        found = await self.parts.blocking.run(self.parts.runs.get_run, ended.id) if ended.job is not None else None
         return found is not None and not continues_rerun(found)
 
     def _prepare_first(self, thread_id: str, request: RerunRequest, caller: Caller) -> RunRequest:
-        with self.store.database.begin_read():
-            thread = self.store.get_thread(thread_id)
-            questions = list_questions(self.store, thread_id, request.end_id)
+        with self.parts.store.database.begin_read():
+            thread = self.parts.store.get_thread(thread_id)
+            questions = list_questions(self.parts.store, thread_id, request.end_id)
         begin = next((index for index, each in enumerate(questions) if each.id == request.first_id), None)
         chosen = questions[begin or 0 :][:MAX_RERUN_QUESTIONS]
         if not chosen or (begin is None and request.first_id is not None):
             raise NotRerunError(sentence("There is no question to ask again."))
         current = ThreadSettings.from_thread(thread)
-        settings = current.with_changes(request.settings, self.catalog)
-        spec = settings.model or self.catalog.default_spec
+        settings = current.with_changes(request.settings, self.parts.catalog)
+        spec = settings.model or self.parts.catalog.default_spec
         place = request.place or f"branch:{thread.branch_id}"
         ids = tuple(each.id for each in chosen)
-        rerun = Rerun(self.store.new_id(), thread_id, place, settings.changes_since(current), ids)
+        rerun = Rerun(self.parts.store.new_id(), thread_id, place, settings.changes_since(current), ids)
         name = shorten(f"Again on {shorten_spec(spec)}", MAX_BRANCH_NAME_CHARS)
         new = NewRerun(rerun, chosen[0].parent_id, name)
         return RunRequest(thread_id, caller, _copy_question(chosen[0]), rerun=new)
 
     def _prepare_next(self, thread_id: str, caller: Caller | None) -> RunRequest:
         """Return the request for the next question. Without a caller, it holds only for the current head."""
-        with self.store.database.begin_read():
-            caller = caller or Caller(expected_version=self.store.get_thread(thread_id).version)
-            latest = self.runs.get_latest_run(thread_id)
+        with self.parts.store.database.begin_read():
+            caller = caller or Caller(expected_version=self.parts.store.get_thread(thread_id).version)
+            latest = self.parts.runs.get_latest_run(thread_id)
             if latest is None or latest.rerun is None:
                 raise NotRerunError(sentence("There are no questions to go on with here."))
             if latest.state is RunState.WAITING:
                 raise NotRerunError(sentence("A tool call waits for you: decide about it first."))
             if latest.state is not RunState.DONE:
-                return RunRequest(thread_id, caller, after_id=self.inputs.find_question(thread_id, None), rerun=latest.rerun)
-            rerun, number = self.runs.get_rerun(latest.rerun), latest.rerun.number + 1
+                asked = self.parts.inputs.find_question(thread_id, None)
+                return RunRequest(thread_id, caller, after_id=asked, rerun=latest.rerun)
+            rerun, number = self.parts.runs.get_rerun(latest.rerun), latest.rerun.number + 1
             if number > len(rerun.question_ids):
                 raise NotRerunError(sentence("All questions were asked."))
-            question = self.store.get_message(thread_id, rerun.question_ids[number - 1])
+            question = self.parts.store.get_message(thread_id, rerun.question_ids[number - 1])
         return RunRequest(thread_id, caller, _copy_question(question), rerun=RerunStep(rerun.id, number))

@@ -19,19 +19,17 @@ from agent.preparation.requests import (
     replace_text,
 )
 from agent.run.active_runs import ActiveRuns
-from agent.run.background import RunFollower
-from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver, check_models
 from agent.run.conclusions import ConclusionWriter
-from agent.run.drivers import UserGraphRuns
+from agent.run.parts import RunParts
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
 from agent.run.titles import make_title
 from agent.run.watchdog import RunWatchdog
-from agent.settings import NO_GRAPHS, GraphOffer, ModelCatalog, ThreadSettings
+from agent.settings import NO_GRAPHS, GraphOffer, ThreadSettings
 from agent.time_travel.policy import Policy
 from agent.tools.decisions import Decision
-from checkpoints import Caller, CandidateKey, Run, RunActiveError, Store, ThreadNotFoundError, require_writer
+from checkpoints import Caller, CandidateKey, Run, RunActiveError, ThreadNotFoundError, require_writer
 from checkpoints.values.files import File
 
 if TYPE_CHECKING:
@@ -40,26 +38,27 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Runner:
-    store: Store
-    catalog: ModelCatalog
-    inputs: RunInputs
+    parts: RunParts
     starter: RunStarter
     reruns: Reruns
     active_runs: ActiveRuns
     watchdog: RunWatchdog
-    blocking: BlockingPool
-    followers: Sequence[RunFollower]
-    # For threads without their own setting.
-    default_policy: Policy
     conclusions: ConclusionWriter
-    user_graphs: UserGraphRuns | None
     candidates: CandidateDriver
     # This process, where several serve the database.
     worker: "RunWorker | None" = None
 
     @property
+    def inputs(self) -> RunInputs:
+        return self.parts.inputs
+
+    @property
+    def default_policy(self) -> Policy:
+        return self.parts.default_policy
+
+    @property
     def graphs(self) -> GraphOffer:
-        return self.user_graphs.offer if self.user_graphs else NO_GRAPHS
+        return self.parts.user_graphs.offer if self.parts.user_graphs else NO_GRAPHS
 
     async def send(
         self,
@@ -81,8 +80,8 @@ class Runner:
         """
         message = build_user_message(text, attachments, inputs)
         chosen = {"graph": self.graphs.default, **(chosen_settings or {})}
-        settings = ThreadSettings().with_changes(chosen, self.catalog, self.graphs).changes_since(ThreadSettings())
-        title, several = make_title(message), check_models(models, self.catalog)
+        settings = ThreadSettings().with_changes(chosen, self.parts.catalog, self.graphs).changes_since(ThreadSettings())
+        title, several = make_title(message), check_models(models, self.parts.catalog)
         request = RunRequest(thread_id, caller, message, title=title, settings=settings, models=several)
         try:
             return await self._begin_run(request)
@@ -92,7 +91,7 @@ class Runner:
 
     async def edit(self, thread_id: str, message_id: str, text: str, *, caller: Caller) -> Run:
         """Replace the text of a user message and answer it. The messages after it leave the path; undo restores them."""
-        edited = await self.blocking.run(self.store.get_message, thread_id, message_id)
+        edited = await self.parts.blocking.run(self.parts.store.get_message, thread_id, message_id)
         if edited.type != "human":
             raise NothingToAnswerError
         message = replace_text(edited, text)
@@ -105,12 +104,12 @@ class Runner:
 
         The earlier answer and all messages after it leave the path; undo restores them.
         """
-        after = await self.blocking.run(self.inputs.find_question, thread_id, message_id)
+        after = await self.parts.blocking.run(self.parts.inputs.find_question, thread_id, message_id)
         return await self._begin_run(RunRequest(thread_id, caller, after_id=after))
 
     async def continue_answer(self, thread_id: str, *, caller: Caller) -> Run:
         """Continue a cut-off answer from where it stopped. Raises `NothingToAnswerError` if there is no message."""
-        await self.blocking.run(self.inputs.require_message, thread_id)
+        await self.parts.blocking.run(self.parts.inputs.require_message, thread_id)
         return await self._begin_run(RunRequest(thread_id, caller, continues_answer=True))
 
     async def decide(self, thread_id: str, decision: Decision, *, caller: Caller, allow_moves: bool = False) -> Run:
@@ -132,12 +131,12 @@ class Runner:
         error with a sentence if the asking node is gone, since LangGraph would drop the answer.
         """
         check_answers(answers)
-        waiting = {each.id: each.key for each in await self.blocking.run(self.list_questions, thread_id)}
+        waiting = {each.id: each.key for each in await self.parts.blocking.run(self.list_questions, thread_id)}
         if answers.keys() - waiting.keys() or not (seen or {}).items() <= waiting.items():
             raise NothingToDecideError
-        if answers and self.user_graphs is not None:
-            thread = await self.blocking.run(self.store.get_thread, thread_id)
-            await self.user_graphs.check_answers(thread_id, ThreadSettings.from_thread(thread).graph, answers.keys())
+        if answers and self.parts.user_graphs is not None:
+            thread = await self.parts.blocking.run(self.parts.store.get_thread, thread_id)
+            await self.parts.user_graphs.check_answers(thread_id, ThreadSettings.from_thread(thread).graph, answers.keys())
         return await self._begin_run(RunRequest(thread_id, caller, answers=answers))
 
     def read_rest(self, thread_id: str, *, with_drafts: bool = False) -> GraphRest:
@@ -145,7 +144,8 @@ class Runner:
 
         `with_drafts` adds what its subgraphs have written.
         """
-        return self.user_graphs.read_rest(thread_id, with_drafts=with_drafts) if self.user_graphs else GraphRest()
+        graphs = self.parts.user_graphs
+        return graphs.read_rest(thread_id, with_drafts=with_drafts) if graphs else GraphRest()
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return a user graph's waiting questions at its conversation's head. Blocks."""
@@ -157,11 +157,11 @@ class Runner:
 
     def find_form(self, graph: str) -> InputForm | None:
         """Return a user graph's inputs beside messages, or None if it has none or they are unknown."""
-        return self.user_graphs.find_form(graph) if self.user_graphs and graph else None
+        return self.parts.user_graphs.find_form(graph) if self.parts.user_graphs and graph else None
 
     def list_channels(self, graph: str) -> Collection[str] | None:
         """Return a user graph's channel names, or None if they are unknown."""
-        return self.user_graphs.list_channels(graph) if self.user_graphs and graph else None
+        return self.parts.user_graphs.list_channels(graph) if self.parts.user_graphs and graph else None
 
     async def compact(self, thread_id: str | None, scope: SummaryScope, *, caller: Caller) -> Run:
         """Begin to replace a part of the conversation with a summary (see compaction).
@@ -173,13 +173,13 @@ class Runner:
             raise NotCompactedError(NOTHING_YET_TEXT)
         request = RunRequest(thread_id, caller, scope=scope)
         if caller.request_id not in self.starter.started_run_ids:
-            await self.blocking.run(self._check_passage, request, scope)
+            await self.parts.blocking.run(self._check_passage, request, scope)
         return await self._begin_run(request)
 
     def _check_passage(self, request: RunRequest, scope: SummaryScope) -> None:
         assert request.thread_id
         try:
-            self.inputs.find_passage(request.thread_id, scope)
+            self.parts.inputs.find_passage(request.thread_id, scope)
         except NotCompactedError:
             if not self.starter.preparer.has_begun(request):
                 raise
@@ -269,10 +269,10 @@ class Runner:
         if active:
             # This is the last attempt to write each end.
             await asyncio.wait({each.end for each in active.values()})
-        for follower in self.followers:
+        for follower in self.active_runs.followers:
             await follower.close()
-        if self.user_graphs is not None:
-            await self.blocking.run(self.user_graphs.close)
+        if self.parts.user_graphs is not None:
+            await self.parts.blocking.run(self.parts.user_graphs.close)
         if self.worker is not None:
             await self.worker.close()
 
@@ -282,8 +282,8 @@ class Runner:
         A single owner needs no check. Raises `ReadOnlyError`.
         """
         require_writer()
-        separates = self.store.database.separates_owners
-        return separates and await self.blocking.run(self.store.belongs_to_another, thread_id, to_change=True)
+        separates = self.parts.store.database.separates_owners
+        return separates and await self.parts.blocking.run(self.parts.store.belongs_to_another, thread_id, to_change=True)
 
     async def _begin_run(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)

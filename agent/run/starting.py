@@ -35,7 +35,7 @@ class Fleet(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class RunStarter:
     """Begins runs on disk, and starts their work."""
 

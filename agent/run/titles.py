@@ -13,7 +13,8 @@ from agent.context.usage import readable_usage
 from agent.events import HeadMoved
 from agent.fence import clean_line
 from agent.models.parameters import DEFAULT_PARAMETERS
-from agent.run.follow_up import FollowUp, FollowUpKind, FollowUpParts
+from agent.run.follow_up import FollowUp, FollowUpKind
+from agent.run.parts import RunParts
 from agent.settings import ChosenModel, ThreadSettings
 from agent.tracing.events import TITLE_PROMPT_NAME, TitleAsked
 from checkpoints import MAIN, UNTITLED, Message, MessageStatus, NewMessage, Run
@@ -58,7 +59,7 @@ class TitleWriter:
     It asks the conversation's own model, or the operator's model (`spec`).
     """
 
-    def __init__(self, parts: FollowUpParts, spec: str | None = None, max_seconds: float = MAX_TITLE_SECONDS) -> None:
+    def __init__(self, parts: RunParts, spec: str | None = None, max_seconds: float = MAX_TITLE_SECONDS) -> None:
         self._parts = parts
         self._spec = spec
         self._follow_up = FollowUp(_KIND, parts.tracer, max_seconds)

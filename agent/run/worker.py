@@ -13,18 +13,16 @@ from agent.events import RunQueued
 from agent.preparation.requests import QueueFullError
 from agent.run.active_runs import ActiveRun, ActiveRuns
 from agent.run.attempts import Attempts
-from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver
+from agent.run.parts import RunParts
 from agent.run.reruns import Reruns
 from agent.run.taking import RunTaker
 from agent.run.watchdog import RunWatchdog
-from agent.run.wire import Wire
 from checkpoints import (
     EVERYBODY,
     Caller,
     CandidateKey,
     Run,
-    Runs,
     RunState,
     StoreUnavailableError,
     ThreadNotFoundError,
@@ -54,21 +52,18 @@ class _Findings:
     free: Sequence[DrivenRun]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class RunWorker:
     """Stops runs for other processes, lets go of runs that they took, and takes waiting runs and runs of dead workers."""
 
     workers: Workers
-    runs: Runs
-    wire: Wire
+    parts: RunParts
     active_runs: ActiveRuns
     watchdog: RunWatchdog
     reruns: Reruns
     candidates: CandidateDriver
     taker: RunTaker
-    blocking: BlockingPool
-    # How long tools and graphs at work may take to end. The counts are of all processes, as of the last heartbeat.
-    shutdown_seconds: float
+    # The counts are of all processes, as of the last heartbeat.
     waiting_run_count: int = field(init=False, default=0)
     live_count: int = field(init=False, default=1)
     _beating: Sequence[asyncio.Task[None]] = field(init=False, default=())
@@ -81,7 +76,7 @@ class RunWorker:
     _pool: ThreadPoolExecutor = field(init=False, default_factory=lambda: ThreadPoolExecutor(1, "heartbeat"))
 
     def start(self) -> None:
-        self.wire.on_command(self._on_command)
+        self.parts.wire.on_command(self._on_command)
         self.active_runs.on_end = self._use_room
         with act_for(EVERYBODY):
             beats = asyncio.create_task(self._beat_repeatedly(), name="heartbeat")
@@ -112,7 +107,7 @@ class RunWorker:
         return self.workers.is_trusted()
 
     def announce_waiting(self, run: Run) -> None:
-        self.wire.send(RUN_WAITING, run.thread_id, run.id)
+        self.parts.wire.send(RUN_WAITING, run.thread_id, run.id)
         self._take_waiting()
 
     async def check_queue(self) -> None:
@@ -134,11 +129,12 @@ class RunWorker:
                 await asyncio.gather(*map(self._hand_over, list(self.active_runs.by_thread.values())))
 
     async def _hand_over(self, active: ActiveRun) -> None:
+        max_seconds = self.parts.limits.shutdown_seconds
         run, calls = active.recorder.run, active.recorder.open_calls
         # Only this process can continue such a run.
         is_bound = run.job is None or active.is_of_user_graph
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.shutdown_seconds):
+            async with asyncio.timeout(max_seconds):
                 await asyncio.wait({active.end}, timeout=HANDOVER_SECONDS)
                 if is_bound:
                     await asyncio.wait({active.end})
@@ -149,7 +145,7 @@ class RunWorker:
             return
         # There is no await between this check and the end of the work, so no call begins meanwhile.
         if is_bound or calls.are_open:
-            _log.warning("run %s is cut off: after %g s its tool or graph was at work", run.id, self.shutdown_seconds)
+            _log.warning("run %s is cut off: after %g s its tool or graph was at work", run.id, max_seconds)
             return
         await active.hand_over()
         self.announce_waiting(run)
@@ -157,31 +153,32 @@ class RunWorker:
     async def request_stop(self, thread_id: str) -> str | None:
         """Note the stop on the run's row for any process that drives it, now or later. Return the run's id, if any."""
         try:
-            return await self.blocking.run(self.workers.request_stop, thread_id)
+            return await self.parts.blocking.run(self.workers.request_stop, thread_id)
         # The thread may belong to another person.
         except ThreadNotFoundError:
             return None
 
     async def stop_elsewhere(self, thread_id: str, run_id: str, max_seconds: float | None) -> None:
-        self.wire.send(STOP, thread_id, run_id)
+        self.parts.wire.send(STOP, thread_id, run_id)
         with suppress(TimeoutError):
             async with asyncio.timeout(max_seconds):
                 await self._wait_for_end(thread_id, run_id)
 
     def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
-        self.wire.send(f"{STOP_CANDIDATE}{number}", thread_id, run_id)
+        self.parts.wire.send(f"{STOP_CANDIDATE}{number}", thread_id, run_id)
 
     async def retry_candidate(self, thread_id: str, key: CandidateKey, caller: Caller) -> None:
         """Let the process that drives a run write a candidate again. The row says so as well."""
-        await self.blocking.run(partial(self.runs.retry_candidate, thread_id, key, caller=caller, while_running=True))
-        self.wire.send(RETRY_CANDIDATE, thread_id, key.run_id)
+        retry = partial(self.parts.runs.retry_candidate, thread_id, key, caller=caller, while_running=True)
+        await self.parts.blocking.run(retry)
+        self.parts.wire.send(RETRY_CANDIDATE, thread_id, key.run_id)
 
     def leave_rerun(self, thread_id: str) -> None:
-        self.wire.send(LEAVE_RERUN, thread_id, "")
+        self.parts.wire.send(LEAVE_RERUN, thread_id, "")
 
     async def _wait_for_end(self, thread_id: str, run_id: str) -> None:
         polls = 0
-        while (run := await self.blocking.run(self.runs.get_run, run_id)) and run.state is RunState.RUNNING:
+        while (run := await self.parts.blocking.run(self.parts.runs.get_run, run_id)) and run.state is RunState.RUNNING:
             # The worker may have died.
             if polls % round(BEAT_SECONDS / POLL_SECONDS) == 0:
                 async with self.active_runs.begin_lock:
@@ -233,7 +230,7 @@ class RunWorker:
 
     def _report_places(self, waiting: Sequence[DrivenRun]) -> None:
         for place, row in enumerate(waiting):
-            self.active_runs.hub.deliver(row.thread_id, RunQueued(row.id, place))
+            self.parts.hub.deliver(row.thread_id, RunQueued(row.id, place))
 
     async def _take(self, row: DrivenRun) -> None:
         async with self.active_runs.begin_lock:
@@ -260,7 +257,7 @@ class RunWorker:
     async def _check_taken(self, active: ActiveRun) -> None:
         """Let go of a run after another process has taken it. Runs that have just ended are missing, too."""
         run = active.recorder.run
-        found = await self.blocking.run(self.runs.get_run, run.id)
+        found = await self.parts.blocking.run(self.parts.runs.get_run, run.id)
         if found is not None and found.attempt != run.attempt:
             _log.warning("run %s was taken by another process: this one was frozen, or cut off from the database", run.id)
             active.let_go()

@@ -21,13 +21,11 @@ from agent.models import openai
 from agent.models.catalog import load_chat_model
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
-from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
-from agent.run.building import RunnerParts, build_runner
-from agent.run.drivers import UserGraphRuns
-from agent.run.follow_up import FollowUpParts
+from agent.run.building import build_runner
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
+from agent.run.parts import RunFollower, RunParts, UserGraphRuns
 from agent.run.runner import Runner
 from agent.run.titles import TitleWriter
 from agent.run.wire import Wire
@@ -193,16 +191,16 @@ async def running(
     told = [] if heard is None else [heard.append]
     moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents or {}, "numbers": numbers}
     offer = models or Only(model)
-    shared = FollowUpParts(store=store, runs=runs, hub=hub, catalog=offer, blocking=blocking, tracer=tracer)
+    moving |= {"user_graphs": user_graphs(store, hub) if user_graphs else None}
+    moving |= {"remote_wire": wire(hub) if wire else None}
+    moving |= {"blocking": blocking, "limits": kept, "tracer": tracer}
+    parts = RunParts(store=store, runs=runs, hub=hub, graph=graph, catalog=offer, **moving)
     followers: list[RunFollower] = []
     if judge is not None:
-        followers.append(Judge(shared, max_seconds=judge))
+        followers.append(Judge(parts, max_seconds=judge))
     if titles is not None:
-        followers.append(TitleWriter(shared, titles_model, max_seconds=titles))
-    moving |= {"followers": followers, "user_graphs": user_graphs(store, hub) if user_graphs else None}
-    moving |= {"workers": workers, "wire": wire(hub) if wire else None}
-    moving |= {"blocking": blocking, "limits": kept, "tracer": tracer}
-    runner = build_runner(RunnerParts(store=store, runs=runs, hub=hub, graph=graph, catalog=offer, **moving))
+        followers.append(TitleWriter(parts, titles_model, max_seconds=titles))
+    runner = build_runner(parts, followers, workers)
     runner.open()
     thread_id = thread_id or store.create_thread().id
     events: list[Event] = []

@@ -113,7 +113,7 @@ def test_no_step_of_a_run_holds_the_loop(deed: str) -> None:
 
     async def story() -> Step:
         async with provider.serve(), model_at(provider) as model, running(model, max_messages=MAX_MESSAGES) as chat:
-            await chat.runner.blocking.run(list)  # starts a thread
+            await chat.runner.parts.blocking.run(list)  # starts a thread
             talk_before(chat, messages_before)
             with timing_steps() as steps:
                 assert (await chat.say(text)).state is RunState.DONE

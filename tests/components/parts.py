@@ -8,8 +8,9 @@ from agent.demo.model import DemoChatModel
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.blocking import BlockingPool
-from agent.run.building import RunnerParts, build_runner
+from agent.run.building import build_runner
 from agent.run.hub import RunHub
+from agent.run.parts import RunParts
 from agent.tools.calculator import calculator
 from checkpoints import Database, Runs, Store
 from components.services import Services
@@ -23,9 +24,7 @@ async def open_services(seconds_per_token: float = 0.0) -> AsyncIterator[Service
     runs, graph = Runs(store), build_graph([calculator])
     models = Only(DemoChatModel(seconds_per_token=seconds_per_token))
     runner = build_runner(
-        RunnerParts(
-            store=store, runs=runs, hub=hub, graph=graph, catalog=models, blocking=BlockingPool(pool), limits=Limits()
-        )
+        RunParts(store=store, runs=runs, hub=hub, graph=graph, catalog=models, blocking=BlockingPool(pool), limits=Limits())
     )
     try:
         yield (parts := Services(store, runs, runner, hub, pool, models))

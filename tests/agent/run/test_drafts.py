@@ -32,7 +32,7 @@ class SlowRuns(Runs):
 
 def begin(chat: Running, thread_id: str, runs: Runs) -> RunRecorder:
     run = chat.runs.begin_run(thread_id, new("please")[0])
-    return RunRecorder(run, RunWriter(run, runs, chat.hub), chat.runner.blocking)
+    return RunRecorder(run, RunWriter(run, runs, chat.hub), chat.runner.parts.blocking)
 
 
 def read_draft(chat: Running, recorder: RunRecorder) -> Draft:
@@ -47,7 +47,7 @@ def test_a_slow_commit_of_one_run_holds_up_neither_draft_nor_message_of_another(
             slow_runs = SlowRuns(chat.store)
             quick = begin(chat, chat.thread_id, chat.runs)
             slow = begin(chat, chat.store.create_thread().id, slow_runs)
-            drafts = Drafts(runs=chat.runs, blocking=chat.runner.blocking, interval_seconds=0.001)
+            drafts = Drafts(runs=chat.runs, blocking=chat.runner.parts.blocking, interval_seconds=0.001)
             slow.append_text("half")
             writing = asyncio.create_task(slow.commit(AIMessage("half of it")))
             await chat.until(slow_runs.is_at_work.is_set)

@@ -157,7 +157,7 @@ def test_stop_is_published_while_every_thread_of_the_pool_hangs() -> None:
         await chat.until(chat.heard)
         hang = Hang()
         for _ in range(POOL_THREADS):
-            chat.runner.blocking.pool.submit(hang)
+            chat.runner.parts.blocking.pool.submit(hang)
         await check_stop(chat, run, hang)
         await check_next_message(chat, cast)
 

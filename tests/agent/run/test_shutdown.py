@@ -96,7 +96,7 @@ def test_who_writes_a_message_after_the_handover_is_cancelled_and_its_text_is_ke
     async def story() -> None:
         async with running(FakeListChatModel(responses=[])) as chat:
             run = chat.runs.begin_run(chat.thread_id, new("please")[0])
-            recorder = RunRecorder(run, RunWriter(run, chat.runs, chat.hub), chat.runner.blocking)
+            recorder = RunRecorder(run, RunWriter(run, chat.runs, chat.hub), chat.runner.parts.blocking)
             recorder.append_text("seen")
             recorder.is_handed_over = True
             with pytest.raises(asyncio.CancelledError):

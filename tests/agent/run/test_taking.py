@@ -13,11 +13,11 @@ from checkpoints.values.model import ThreadRole
 from tests.checkpoints.conversations import new
 
 NONE = cast("Any", None)
-UNUSED = ("inputs", "preparer", "active_runs", "watchdog", "reruns", "followers", "wire", "blocking")
+UNUSED = ("preparer", "active_runs", "watchdog", "reruns")
 
 
 def find_actor(store: Store, run_id: str, thread_id: str) -> tuple[str, bool]:
-    taker = RunTaker(store=store, runs=Runs(store), **dict.fromkeys(UNUSED, NONE))
+    taker = RunTaker(cast("Any", SimpleNamespace(store=store, runs=Runs(store))), **dict.fromkeys(UNUSED, NONE))
     with act_for(EVERYBODY):  # as the worker does
         return taker._find_actor(run_id, thread_id)
 
@@ -75,8 +75,8 @@ def test_a_run_goes_on_after_any_deployment_and_five_deaths(
     thread = memory_store.create_thread().id
     runs = OneRun(replace(Runs(memory_store).begin_run(thread, new("Where?")[0]), attempt=1, worker=1))
     inputs = SimpleNamespace(load_settings=lambda _: SimpleNamespace(graph=""))
-    given = dict.fromkeys(UNUSED, NONE) | {"store": memory_store, "runs": cast("Any", runs), "inputs": cast("Any", inputs)}
-    taker, goes_on = RunTaker(**given), []
+    parts = cast("Any", SimpleNamespace(store=memory_store, runs=runs, inputs=inputs))
+    taker, goes_on = RunTaker(parts, **dict.fromkeys(UNUSED, NONE)), []
     for _ in range(MAX_DEATHS + 1):
         if is_given_back:
             runs.run = replace(runs.run, worker=None, attempt=runs.run.attempt + 1)

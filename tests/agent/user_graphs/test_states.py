@@ -22,7 +22,7 @@ from tests.agent.user_graphs.test_driving import play
 def test_nothing_is_written_for_a_run_that_has_ended(tmp_path: Path) -> None:
     async def story(chat: Running) -> None:
         run = await chat.say("hello")
-        recorder = RunRecorder(run, RunWriter(run, chat.runs, chat.hub), chat.runner.blocking)
+        recorder = RunRecorder(run, RunWriter(run, chat.runs, chat.hub), chat.runner.parts.blocking)
         tries: list[str] = []
 
         def write() -> list[WrittenMessage]:

@@ -219,7 +219,7 @@ async def graph():
 
 
 def find_catalog(chat: Running) -> GraphCatalog:
-    user_graphs: Any = chat.runner.user_graphs
+    user_graphs: Any = chat.runner.parts.user_graphs
     catalog: GraphCatalog = user_graphs.catalog
     return catalog
 
@@ -368,7 +368,7 @@ def test_a_run_that_a_crash_cut_off_goes_on_from_its_last_state(tmp_path: Path) 
             chat.runs.interrupt_orphans()  # as the next start does
             assert database is not None
             await chat.runner.stop(thread_id)
-            user_graph = chat.runner.user_graphs.catalog.find_graph("graph")  # type: ignore[union-attr]
+            user_graph = chat.runner.parts.user_graphs.catalog.find_graph("graph")  # type: ignore[union-attr]
 
             async def answer(_: object) -> dict[str, object]:
                 return {"messages": [("ai", "here")]}
