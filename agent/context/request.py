@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, zip_longest
-from typing import get_args
+from typing import TypeVar, get_args
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
@@ -23,12 +23,17 @@ from checkpoints.values import files, serde
 from checkpoints.values.reasoning import Reasoning, drop_reasoning_entry, keep_reasoning_entry
 from checkpoints.values.sentence import sentence
 
+T = TypeVar("T")
+
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
 # The result of a call whose run wrote none, as when the server was killed. No disk has the call's start, so it may have had
 # an effect.
 UNKNOWN_RESULT_TEXT = "This call has no result: it may or may not have been carried out. Look before you call it again."
 # OpenAI's limit. vLLM makes ids of 46 characters.
 MAX_CALL_ID_CHARS = 40
+# The event loop itself builds requests within these limits: the number of messages, and the characters of each.
+MAX_SHORT_MESSAGES = 50
+MAX_SHORT_CHARS = 4_000
 _ID = re.compile(r"msg_([0-9]+)")
 _UNSENDABLE = re.compile(r"[^a-zA-Z0-9_-]")
 _UNKNOWN_RESULT = ToolMessage(UNKNOWN_RESULT_TEXT, tool_call_id="", status="error")
@@ -40,6 +45,17 @@ class DamagedPathError(DamagedMessageError):
 
     def __str__(self) -> str:
         return sentence("{reason} Go back to before it, or edit it.", reason=super().__str__())
+
+
+def is_short(messages: Sequence[T], read_content: Callable[[T], object]) -> bool:
+    """Return whether messages are so few and small that building a request is faster than a pass to a thread.
+
+    The content of a message with calls is read as None.
+    """
+    if len(messages) > MAX_SHORT_MESSAGES:
+        return False
+    contents = map(read_content, messages)
+    return all(isinstance(content, str) and len(content) <= MAX_SHORT_CHARS for content in contents)
 
 
 def build_request(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 
 from agent.context.prompts import CONVERSATION
-from checkpoints import Message
+from checkpoints import MAIN, Message
 from checkpoints.values import files
 from checkpoints.values.text import shorten_for_model
 
@@ -41,3 +41,17 @@ def encode_entry(entry: object) -> str:
 def wrap_entries(entries: Sequence[str]) -> str:
     """Return encoded entries as a JSON list between two tags."""
     return CONVERSATION.wrap(f"[{', '.join(entries)}]")
+
+
+def build_transcript(path: Sequence[Message], max_chars: int, max_message_chars: int, *, show_arguments: bool = True) -> str:
+    """Return the end of the main agent's messages on a path, without damaged messages, as a JSON list between two tags."""
+    entries: list[str] = []
+    left = max_chars
+    for stored in reversed(path):
+        if stored.agent == MAIN and not stored.damaged:
+            entry = encode_entry(describe_message(stored, max_message_chars, show_arguments=show_arguments))
+            left -= len(entry)
+            if entries and left < 0:
+                break
+            entries.insert(0, entry)
+    return wrap_entries(entries)

@@ -21,6 +21,7 @@ from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.context.request import (
     add_numbers,
     complete_tool_pairs,
+    is_short,
     make_message_id,
     rename_calls,
     write_tools_as_text,
@@ -40,9 +41,6 @@ from agent.tools.registry import GRAPH_TOOLS
 from checkpoints.values import files
 from checkpoints.values.answer_spec import make_spec_entry
 
-# The event loop itself builds requests within these limits: the number of messages, and the characters of each.
-MAX_SHORT_MESSAGES = 50
-MAX_SHORT_CHARS = 4_000
 # Stands for all tools that a model may refuse.
 _TOOLS = "tools"
 # As many models stay bound to their tools as the catalogue keeps.
@@ -164,7 +162,8 @@ class _ModelNode:
             return replace(built, sent=prepare_request(model.chat, built.sent))
 
         # A long path takes hundreds of milliseconds, and other conversations would wait.
-        built = build() if is_short(state["messages"]) else await context.recorder.run_blocking(build_long)
+        is_short_path = is_short(state["messages"], lambda each: None if _has_calls(each) else each.content)
+        built = build() if is_short_path else await context.recorder.run_blocking(build_long)
         # This is the requested model. The answer's metadata names the model that wrote it.
         requested = str(getattr(model.chat, "model_name", model.spec))
         context.trace.on_request(requested, built.traced)
@@ -205,16 +204,6 @@ class _BuiltRequest:
     messages: Sequence[AnyMessage]
     traced: Sequence[AnyMessage]
     sent: list[AnyMessage]
-
-
-def is_short(messages: Sequence[AnyMessage]) -> bool:
-    """Return whether messages are so few and small that building a request is faster than a pass to a thread."""
-    return len(messages) <= MAX_SHORT_MESSAGES and all(
-        isinstance(message.content, str)
-        and len(message.content) <= MAX_SHORT_CHARS
-        and not (isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls))
-        for message in messages
-    )
 
 
 def _fit_request(messages: Sequence[AnyMessage], source: str, max_tokens: int, *, with_tools: bool) -> ModelRequest:
@@ -261,5 +250,8 @@ async def _route_start(state: AgentState) -> str:
 
 
 async def _route_answer(state: AgentState) -> str:
-    last = state["messages"][-1]
-    return "tools" if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls) else END
+    return "tools" if _has_calls(state["messages"][-1]) else END
+
+
+def _has_calls(message: AnyMessage) -> bool:
+    return isinstance(message, AIMessage) and bool(message.tool_calls or message.invalid_tool_calls)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from agent.context.prompts import CONCLUSION_PROMPT
-from agent.context.transcript import describe_message, encode_entry, wrap_entries
+from agent.context.transcript import build_transcript
 from agent.context.usage import readable_usage
 from agent.context.window import find_window
 from agent.graph.answer import AnswerCutOff, collect_answer
@@ -15,7 +15,7 @@ from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
 from agent.run.parts import RunParts
 from agent.settings import ChosenModel, ThreadSettings
-from checkpoints import MAIN, Message, StateError, require_writer
+from checkpoints import Message, StateError, require_writer
 from checkpoints.values.sentence import sentence
 
 MAX_CONCLUSION_SECONDS = 60.0
@@ -86,21 +86,8 @@ class ConclusionWriter:
         settings = ThreadSettings.from_thread(self.parts.store.get_thread(thread_id))
         model = settings.resolve_helper_model(self.parts.catalog, str(MAX_CONCLUSION_TOKENS))
         window = find_window(model.chat, self.parts.limits.max_window_tokens)
-        return model, build_conclusion_question(messages, min(MAX_CONCLUDED_CHARS, 2 * window.max_request_tokens))
+        max_chars = min(MAX_CONCLUDED_CHARS, 2 * window.max_request_tokens)
+        return model, build_transcript(messages, max_chars, min(MAX_CONCLUDED_MESSAGE_CHARS, max_chars // 2))
 
     def _count(self, spec: str, usage: dict[str, object]) -> None:
         self.parts.store.meter.count_call(self.parts.store.database.name_owner(), self.parts.store.now(), spec, usage)
-
-
-def build_conclusion_question(messages: Sequence[Message], max_chars: int) -> str:
-    """Build the question: the end of a branch as JSON, between two tags that JSON cannot contain."""
-    entries: list[str] = []
-    left = max_chars
-    for stored in reversed(messages):
-        if stored.agent == MAIN and not stored.damaged:
-            entry = encode_entry(describe_message(stored, min(MAX_CONCLUDED_MESSAGE_CHARS, max_chars // 2)))
-            left -= len(entry)
-            if entries and left < 0:
-                break
-            entries.insert(0, entry)
-    return wrap_entries(entries)

@@ -1,13 +1,12 @@
 """Drives a run from its first request until the graph rests, across all moves through time."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from langchain_core.messages import AnyMessage
 
 from agent.context.prompts import COMPACTION_PROMPT
-from agent.context.request import UNKNOWN_RESULT_TEXT
+from agent.context.request import UNKNOWN_RESULT_TEXT, is_short
 from agent.events import HeadMoved
 from agent.graph.budgets import MAIN_KEY
 from agent.graph.state import RunContext, build_config
@@ -30,20 +29,10 @@ from agent.tools.decisions import make_refusal
 from checkpoints import MAIN, Message, Run, StateError
 from checkpoints.values.sentence import sentence
 
-# The event loop itself builds requests of paths within these limits, since a pass to a thread takes longer.
-MAX_SHORT_MESSAGES = 50
-MAX_SHORT_CHARS = 4_000
 
-
-def is_short(path: Sequence[Message]) -> bool:
-    """Return whether a path is so short and plain that building its request is faster than a pass to a thread."""
-    return len(path) <= MAX_SHORT_MESSAGES and all(map(_is_plain, path))
-
-
-def _is_plain(message: Message) -> bool:
+def _read_content(message: Message) -> object:
     data = message.body["data"]
-    content = data.get("content")
-    return isinstance(content, str) and len(content) <= MAX_SHORT_CHARS and not data.get("tool_calls")
+    return None if data.get("tool_calls") else data.get("content")
 
 
 class NoGraphsError(StateError):
@@ -81,7 +70,7 @@ class RunDriver:
             context = self._build_context(prepared, recorder, model, policy)
             await self._write_summary(recorder, context, prepared.request.scope)
             return
-        if is_short(prepared.path):
+        if is_short(prepared.path, _read_content):
             model, messages = self._load_request(prepared)
         else:
             model, messages = await self.parts.blocking.run(self._load_request, prepared)

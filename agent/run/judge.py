@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent.context.prompts import JUDGE_PROMPT
-from agent.context.transcript import describe_message, encode_entry, wrap_entries
+from agent.context.transcript import build_transcript
 from agent.events import HeadMoved
 from agent.fence import clean_line
 from agent.run.follow_up import FollowUp, FollowUpKind
@@ -14,7 +14,7 @@ from agent.run.parts import RunParts
 from agent.settings import ChosenModel, ThreadSettings
 from agent.tracing.events import JUDGE_PROMPT_NAME, Judged
 from agent.tracing.run_trace import record_safely
-from checkpoints import MAIN, Checkpoint, Message, Run, StateError
+from checkpoints import Checkpoint, Run, StateError
 
 # Nothing waits for a verdict, and a local model may have other work first.
 MAX_VERDICT_SECONDS = 60.0
@@ -112,7 +112,10 @@ class Judge:
         if last is None or not is_due(path[last].depth + 1, checkpoints):
             return None
         model = ThreadSettings.from_thread(thread).resolve_helper_model(self._parts.catalog)
-        return _Candidate(path[last].id, build_judge_question(path[: last + 1]), model)
+        question = build_transcript(
+            path[: last + 1], MAX_JUDGE_QUESTION_CHARS, MAX_JUDGED_MESSAGE_CHARS, show_arguments=False
+        )
+        return _Candidate(path[last].id, question, model)
 
 
 def is_due(message_count: int, checkpoints: Sequence[Checkpoint]) -> bool:
@@ -120,23 +123,6 @@ def is_due(message_count: int, checkpoints: Sequence[Checkpoint]) -> bool:
     nearest = max((checkpoint.message_count for checkpoint in checkpoints if not checkpoint.detached), default=0)
     saved = sum(checkpoint.created_by == "judge" for checkpoint in checkpoints)
     return message_count - nearest >= MIN_MESSAGES_APART and saved < MAX_MILESTONES
-
-
-def build_judge_question(path: Sequence[Message]) -> str:
-    """Build the question: the end of a path as JSON, between two tags that JSON cannot contain.
-
-    Raises `DamagedMessageError`.
-    """
-    entries: list[str] = []
-    left = MAX_JUDGE_QUESTION_CHARS
-    for stored in reversed(path):
-        if stored.agent == MAIN:
-            entry = encode_entry(describe_message(stored, MAX_JUDGED_MESSAGE_CHARS, show_arguments=False))
-            left -= len(entry)
-            if entries and left < 0:
-                break
-            entries.insert(0, entry)
-    return wrap_entries(entries)
 
 
 def parse_verdict(text: str) -> Verdict:

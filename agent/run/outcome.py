@@ -14,8 +14,6 @@ from agent.tools.decisions import AwaitingDecision
 from checkpoints import Run, RunState, StateError, StoreUnavailableError, TakesTooLongError
 from checkpoints.values.sentence import sentence
 
-# The page shows the button beside this text. The next run has a fresh budget.
-GO_ON_TEXT = sentence("Go on?")
 _UNKNOWN_TEXT = sentence("An unknown error occurred.")
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from agent.wire.peers import BEAT_SECONDS, Peers
 from checkpoints import StoreUnavailableError
 from checkpoints.storage.driver_errors import read_driver_sentence
 
-# The limit of a notification.
+# PostgreSQL takes less than 8,000.
 MAX_PAYLOAD_BYTES = 7_900
 # After a longer pause between two batches, other processes may have taken this process for gone.
 MAX_STALL_SECONDS = 3.0

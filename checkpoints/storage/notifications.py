@@ -18,14 +18,12 @@ from .driver_errors import SILENT_TEXT
 from .postgresql import build_connect_options
 
 CHANNEL = "waymark"
-# PostgreSQL takes less than 8,000.
-MAX_PAYLOAD_BYTES = 7_900
 MAX_SEND_SECONDS = 3.0
 _SEND = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) WITH ORDINALITY AS each (payload, place) ORDER BY place"
 
 
 class Notifications:
-    """Send and receive ASCII texts of at most `MAX_PAYLOAD_BYTES`. Every listener gets all of them, in order."""
+    """Send and receive ASCII texts of less than 8,000 bytes. Every listener gets all of them, in order."""
 
     def __init__(self, engine: sa.Engine) -> None:
         _, given = engine.dialect.create_connect_args(engine.url)
