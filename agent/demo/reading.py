@@ -8,7 +8,6 @@ from checkpoints.values.text import shorten_line
 
 _ASKED = re.compile(r"\bask the (\w+)\b(.*?)(?=\band ask the\b|\n|\Z)", re.IGNORECASE)
 _JOINED = re.compile(r"\A(?:to|about|for|whether)\b")
-MAX_ATTEMPTS = 10
 # Limits an attempt's answer.
 MAX_ATTEMPT_CHARS = 300
 _ATTEMPTS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
@@ -27,7 +26,7 @@ def parse_questions(text: str) -> list[dict[str, str]]:
 def parse_attempts(text: str) -> list[str]:
     """Return the prompts in a text such as "try two ways: tea; coffee"."""
     match = _ATTEMPTS.search(text)
-    return [prompt.strip(" .") for prompt in match[1].split(";") if prompt.strip(" .")][:MAX_ATTEMPTS] if match else []
+    return [prompt.strip(" .") for prompt in match[1].split(";") if prompt.strip(" .")] if match else []
 
 
 def describe_attempts(result: str) -> str:

@@ -16,7 +16,6 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 DEMO_VERDICT_REASON = "A tool was used. (The demo judges by nothing else.)"
-MAX_VERDICT_NAME_CHARS = 60
 DEMO_SUMMARY_LABEL = "(The demo's summary: first sentences, and those with numbers.)"
 # Begins a part of the note that replaces the summarised messages.
 SUMMARY_OPENING = "\n<summary>\n"
@@ -48,7 +47,7 @@ def write_demo_verdict(question: str) -> str | None:
         entries: list[dict[str, Any]] = json.loads(conversation)
         last_question = max((index for index, entry in enumerate(entries) if entry["role"] == "user"), default=0)
         used_tool = any(entry["role"] == "tool" for entry in entries[last_question:])
-        name = " ".join(entries[last_question]["text"].split())[:MAX_VERDICT_NAME_CHARS]
+        name = " ".join(entries[last_question]["text"].split())
     # The user typed the tag.
     except (ValueError, TypeError, KeyError, IndexError):
         return None

@@ -30,6 +30,7 @@ from agent.context.window import ModelRequest, find_window, fit_to_window
 from agent.graph.answer import BoundModel, stream_answer
 from agent.graph.state import Recorder, RunContext
 from agent.graph.tool_calls import run_tool_calls
+from agent.models.catalog import MAX_ADJUSTED_MODELS
 from agent.models.errors import refuses_files, refuses_tools
 from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
 from agent.models.recent_refusals import RecentRefusals
@@ -43,8 +44,6 @@ from checkpoints.values.answer_spec import make_spec_entry
 
 # Stands for all tools that a model may refuse.
 _TOOLS = "tools"
-# As many models stay bound to their tools as the catalogue keeps.
-MAX_BOUND_MODELS = 64
 
 
 def append_messages(messages: Sequence[AnyMessage], new: Sequence[AnyMessage]) -> list[AnyMessage]:
@@ -112,7 +111,7 @@ class _BoundModels:
             bind = partial(model.chat.bind_tools, tools)
             known = tools, await recorder.run_blocking(bind) if tools else model.chat
         self._bound_models[key] = known
-        if len(self._bound_models) > MAX_BOUND_MODELS:
+        if len(self._bound_models) > MAX_ADJUSTED_MODELS:
             del self._bound_models[next(iter(self._bound_models))]
         return known[1]
 

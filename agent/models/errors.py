@@ -18,7 +18,6 @@ _REDIRECT = sentence(
 _NOT_ACCEPTED = sentence("The model provider did not accept the request.")
 # The attribute of an error for the fields that parameters set in its request.
 _FIELDS_ATTRIBUTE = "_waymark_fields"
-MAX_NAMED_FIELDS = 8
 _BY_STATUS = {
     400: _NOT_ACCEPTED,
     401: sentence("The model provider refused the API key; enter it under “Connect a model”, or correct it in .env."),
@@ -118,7 +117,7 @@ def attach_parameter_fields(error: BaseException, fields: Collection[str], chose
     """
     words = read_words(error)
     mentioned = [name for name in fields if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", words)]
-    setattr(error, _FIELDS_ATTRIBUTE, tuple(mentioned or chosen_fields)[:MAX_NAMED_FIELDS])
+    setattr(error, _FIELDS_ATTRIBUTE, tuple(mentioned or chosen_fields))
 
 
 def refuses_files(error: BaseException) -> bool:

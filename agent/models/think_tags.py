@@ -8,8 +8,6 @@ on.
 import re
 from dataclasses import dataclass
 
-# The limit before a tag that ends reasoning. An answer with more quoted tags has no reasoning before it.
-MAX_QUOTED_TAGS = 1_000
 TAG_NAMES = ("think", "thinking", "thought")
 _OPENINGS = tuple(f"<{name}>" for name in TAG_NAMES)
 _CLOSINGS = tuple(f"</{name}>" for name in TAG_NAMES)
@@ -41,7 +39,6 @@ class ThinkSplitter:
         # Texts that were passed on while no tag had decided, and their quotes.
         self._passed_texts: list[str] = []
         self._quotes = _QuoteTracker()
-        self._quoted_tags = 0
 
     def expect_no_lone_tag(self) -> None:
         """Treat a lone closing tag as text from now on, since the reasoning comes in its own field."""
@@ -93,9 +90,6 @@ class ThinkSplitter:
                 thought, passed = self._pending[:tracked], "".join(self._passed_texts)
                 self._state, self._pending = "closed", self._pending[found.end() :]
                 return SplitPiece(self._take_text_after_tag(), thought, passed)
-            self._quoted_tags += 1
-            if self._quoted_tags > MAX_QUOTED_TAGS:
-                return SplitPiece(self._end())
         text = self._pending[: len(self._pending) - _count_held_chars(self._pending, (*_OPENINGS, *_CLOSINGS))]
         # A held tag begins where the text ends.
         self._quotes.add(text[tracked:])

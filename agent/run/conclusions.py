@@ -21,7 +21,6 @@ from checkpoints.values.sentence import sentence
 MAX_CONCLUSION_SECONDS = 60.0
 # The answer, including a reasoning model's thoughts.
 MAX_CONCLUSION_TOKENS = 4_000
-MAX_CONCLUSION_ANSWER_CHARS = 40_000
 # The newest messages of a branch.
 MAX_CONCLUDED_CHARS = 200_000
 MAX_CONCLUDED_MESSAGE_CHARS = 20_000
@@ -69,7 +68,7 @@ class ConclusionWriter:
     async def _ask(self, thread_id: str, messages: Sequence[Message]) -> DraftedConclusion:
         model, question = await self.parts.blocking.run(self._load, thread_id, messages)
         request: list[AnyMessage] = [SystemMessage(CONCLUSION_PROMPT), HumanMessage(question)]
-        limits = Limits(idle_seconds=MAX_CONCLUSION_SECONDS, max_answer_chars=MAX_CONCLUSION_ANSWER_CHARS)
+        limits = Limits(idle_seconds=MAX_CONCLUSION_SECONDS)
         answer = await collect_answer(model.chat, request, limits)
         usage = dict(readable_usage(answer.usage_metadata) or {})
         if usage:

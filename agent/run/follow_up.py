@@ -22,19 +22,21 @@ from agent.tracing.protocol import Tracer
 from agent.tracing.run_trace import follow_model, record_safely
 from checkpoints import Run, StateError
 
+# A question shows messages from the end of the path, and the beginning of each.
+MAX_MESSAGES = 40
+MAX_MESSAGE_CHARS = 2_000
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUpKind:
-    """The name, prompt, trace event and limits of a kind of follow-up work."""
+    """The name, prompt and trace event of a kind of follow-up work."""
 
     name: str
     prompt_name: str
     prompt: str
     # The event for the trace.
     event: type[Judged] | type[TitleAsked]
-    max_answer_chars: int
     # Words for the log, before “run ID”.
     failure: str
 
@@ -67,7 +69,7 @@ class FollowUp:
         self._kind = kind
         self._tracer = tracer
         self._max_seconds = max_seconds
-        self._limits = Limits(idle_seconds=max_seconds, max_answer_chars=kind.max_answer_chars)
+        self._limits = Limits(idle_seconds=max_seconds)
         self._tasks = BackgroundTasks()
         # Load the operator's text early, so that it is there when it is needed.
         tracer.find_prompt(kind.prompt_name, kind.prompt)

@@ -9,7 +9,7 @@ from agent.context.prompts import JUDGE_PROMPT
 from agent.context.transcript import build_transcript
 from agent.events import HeadMoved
 from agent.fence import clean_line
-from agent.run.follow_up import FollowUp, FollowUpKind
+from agent.run.follow_up import MAX_MESSAGE_CHARS, MAX_MESSAGES, FollowUp, FollowUpKind
 from agent.run.parts import RunParts
 from agent.settings import ChosenModel, ThreadSettings
 from agent.tracing.events import JUDGE_PROMPT_NAME, Judged
@@ -22,12 +22,8 @@ MAX_VERDICT_SECONDS = 60.0
 MIN_MESSAGES_APART = 4
 # Milestones on one path. The limit bounds the cost of a model that finds everything important.
 MAX_MILESTONES = 100
-# The judge reads the end of the path, within these limits: one for all messages together, one for each message.
-MAX_JUDGED_MESSAGES = 40
+# The limit of all messages together.
 MAX_JUDGE_QUESTION_CHARS = 16_000
-MAX_JUDGED_MESSAGE_CHARS = 2_000
-# Includes the thoughts of models that think aloud first.
-MAX_VERDICT_CHARS = 100_000
 MAX_MILESTONE_NAME_CHARS = 80
 MAX_REASON_CHARS = 300
 
@@ -36,7 +32,6 @@ _KIND = FollowUpKind(
     prompt_name=JUDGE_PROMPT_NAME,
     prompt=JUDGE_PROMPT,
     event=Judged,
-    max_answer_chars=MAX_VERDICT_CHARS,
     failure="the judge said nothing of",
 )
 
@@ -105,16 +100,14 @@ class Judge:
         store = self._parts.store
         with store.database.begin_read():
             thread = store.get_thread(run.thread_id)
-            path = store.list_messages(thread.id, last=MAX_JUDGED_MESSAGES)
+            path = store.list_messages(thread.id, last=MAX_MESSAGES)
             checkpoints = store.list_checkpoints(thread.id)
         # The next run may have begun, and its messages do not belong to this state.
         last = next((index for index in reversed(range(len(path))) if path[index].run_id == run.id), None)
         if last is None or not is_due(path[last].depth + 1, checkpoints):
             return None
         model = ThreadSettings.from_thread(thread).resolve_helper_model(self._parts.catalog)
-        question = build_transcript(
-            path[: last + 1], MAX_JUDGE_QUESTION_CHARS, MAX_JUDGED_MESSAGE_CHARS, show_arguments=False
-        )
+        question = build_transcript(path[: last + 1], MAX_JUDGE_QUESTION_CHARS, MAX_MESSAGE_CHARS, show_arguments=False)
         return _Candidate(path[last].id, question, model)
 
 

@@ -35,12 +35,10 @@ from checkpoints import (
 )
 from checkpoints.values.limits import MAX_READ_VALUES
 from checkpoints.values.sentence import sentence
-from checkpoints.values.text import shorten
 
 MAX_RERUN_QUESTIONS = 200
 # The questions are among this many messages from the beginning of a path.
 MAX_RERUN_MESSAGES = 5_000
-MAX_BRANCH_NAME_CHARS = 100
 # Messages in the user's role that nobody asked.
 _NOTES = (MoveMark, SummaryMark, ExcerptMark)
 _log = logging.getLogger(__name__)
@@ -235,8 +233,7 @@ class Reruns:
         place = request.place or f"branch:{thread.branch_id}"
         ids = tuple(each.id for each in chosen)
         rerun = Rerun(self.parts.store.new_id(), thread_id, place, settings.changes_since(current), ids)
-        name = shorten(f"Again on {shorten_spec(spec)}", MAX_BRANCH_NAME_CHARS)
-        new = NewRerun(rerun, chosen[0].parent_id, name)
+        new = NewRerun(rerun, chosen[0].parent_id, f"Again on {shorten_spec(spec)}")
         return RunRequest(thread_id, caller, _copy_question(chosen[0]), rerun=new)
 
     def _prepare_next(self, thread_id: str, caller: Caller | None) -> RunRequest:

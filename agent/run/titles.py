@@ -13,7 +13,7 @@ from agent.context.usage import readable_usage
 from agent.events import HeadMoved
 from agent.fence import clean_line
 from agent.models.parameters import DEFAULT_PARAMETERS
-from agent.run.follow_up import FollowUp, FollowUpKind
+from agent.run.follow_up import MAX_MESSAGE_CHARS, MAX_MESSAGES, FollowUp, FollowUpKind
 from agent.run.parts import RunParts
 from agent.settings import ChosenModel, ThreadSettings
 from agent.tracing.events import TITLE_PROMPT_NAME, TitleAsked
@@ -25,12 +25,6 @@ MAX_TITLE_CHARS = 60
 MAX_TITLE_SECONDS = 30.0
 # The answer, including a reasoning model's thoughts.
 MAX_TITLE_TOKENS = 2_000
-# The first turn must be among this many messages from the end of the path.
-MAX_TITLED_MESSAGES = 40
-# The question and the answer may each have this length.
-MAX_TITLED_MESSAGE_CHARS = 2_000
-# Includes thoughts.
-MAX_TITLE_ANSWER_CHARS = 20_000
 # Remembered, so that later answers need no lookup.
 MAX_CONSIDERED_THREADS = 1_000
 _PAIRS = ('""', "''", "``", "´´", "__", "“”", "„“", "„”", "„‟", "‘’", "‚‘", "‚’", "«»", "»«", "‹›", "›‹", "「」", "『』")
@@ -42,7 +36,6 @@ _KIND = FollowUpKind(
     prompt_name=TITLE_PROMPT_NAME,
     prompt=TITLE_PROMPT,
     event=TitleAsked,
-    max_answer_chars=MAX_TITLE_ANSWER_CHARS,
     failure="there is no title for",
 )
 
@@ -98,7 +91,7 @@ class TitleWriter:
             if runs.has_answered_before(run) or not runs.is_titled_by_question(run.thread_id):
                 return None
             thread = store.get_thread(run.thread_id)
-            path = store.list_messages(thread.id, last=MAX_TITLED_MESSAGES)
+            path = store.list_messages(thread.id, last=MAX_MESSAGES)
         question = build_title_question([message for message in path if message.agent == MAIN])
         return _TitleRequest(question, self._choose_model(ThreadSettings.from_thread(thread))) if question else None
 
@@ -117,7 +110,7 @@ def build_title_question(path: Sequence[Message]) -> str:
     answers = [each for each in path if each.type == "ai" and each.status is MessageStatus.DONE and each.langchain.text]
     if asked is None or not answers:
         return ""
-    shown = (describe_message(each, MAX_TITLED_MESSAGE_CHARS, show_arguments=False) for each in (asked, answers[-1]))
+    shown = (describe_message(each, MAX_MESSAGE_CHARS, show_arguments=False) for each in (asked, answers[-1]))
     return wrap_entries([encode_entry(entry) for entry in shown])
 
 

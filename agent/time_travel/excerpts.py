@@ -11,6 +11,7 @@ from agent.marks import ExcerptMark
 from agent.time_travel.moves import find_sources
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, StateError
 from checkpoints.values import serde
+from checkpoints.values.limits import MAX_NAME_CHARS
 from checkpoints.values.place_name import PlaceKind, PlaceName
 from checkpoints.values.sentence import sentence
 
@@ -18,8 +19,6 @@ MAX_CONCLUSION_CHARS = 20_000
 MAX_EXCERPT_MESSAGES = 50
 # The limit of the whole note.
 MAX_EXCERPT_CHARS = 100_000
-# The limit of a branch's or checkpoint's name.
-MAX_ORIGIN_CHARS = 120
 _FENCE = Fence("excerpt from another branch")
 # The search finds every excerpt by these words.
 EXCERPT_PHRASE = "The user brought this note here from another place"
@@ -60,7 +59,7 @@ def build_excerpt(request: ExcerptRequest, origin: PlaceName, messages: Sequence
     quotes = [_quote_message(message) for message in _select_messages(messages, request.message_ids)]
     body = "\n\n".join(filter(None, [conclusion, *quotes]))
     last = messages[-1]
-    place = PlaceName(origin.kind, clean_line(origin.name, MAX_ORIGIN_CHARS))
+    place = PlaceName(origin.kind, clean_line(origin.name, MAX_NAME_CHARS))
     mark = ExcerptMark(place, last.hash, last.depth, find_sources(messages))
     text = serde.sanitize_text(_FENCE.wrap(body, _make_heading(place)))
     if len(text) > MAX_EXCERPT_CHARS:

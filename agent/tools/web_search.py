@@ -23,9 +23,7 @@ MAX_SEARCH_SECONDS = 20.0
 MAX_SEARCH_RESULTS = 5
 # Tavily refuses longer queries.
 MAX_QUERY_CHARS = 400
-MAX_RESULT_TITLE_CHARS = 200
-MAX_EXCERPT_CHARS = 1000
-MAX_SHORT_ANSWER_CHARS = 2000
+MAX_FIELD_CHARS = 1000
 FENCE = Fence("search results")
 
 Topic = Literal["general", "news", "finance"]
@@ -104,18 +102,18 @@ def _explain_failure(error: Exception) -> str:
 def _fence_search_results(answer: dict[str, Any]) -> str:
     results = answer["results"][:MAX_SEARCH_RESULTS]
     body = [_format_search_result(number, result) for number, result in enumerate(results, start=1)]
-    short = _clean_field(answer.get("answer"), MAX_SHORT_ANSWER_CHARS)
+    short = _clean_field(answer.get("answer"))
     short_answer = [f"Tavily's own short answer: {short}"] if short else []
     return FENCE.wrap("\n\n".join([*short_answer, *(body or ["Nothing was found. Try other words."])]))
 
 
 def _format_search_result(number: int, result: dict[str, Any]) -> str:
-    url = _clean_field(result.get("url"), 2000)
+    url = _clean_field(result.get("url"))
     host = urlsplit(url).hostname or "unknown"
-    title = _clean_field(result.get("title"), MAX_RESULT_TITLE_CHARS) or "Untitled"
-    return f"{number}. {title}\nhost: {host}\nurl: {url}\n{_clean_field(result.get('content'), MAX_EXCERPT_CHARS)}"
+    title = _clean_field(result.get("title")) or "Untitled"
+    return f"{number}. {title}\nhost: {host}\nurl: {url}\n{_clean_field(result.get('content'))}"
 
 
-def _clean_field(text: object, max_chars: int) -> str:
+def _clean_field(text: object) -> str:
     """Return a field of the answer as a single clean line. Other values than text count as empty."""
-    return clean_line(text, max_chars) if isinstance(text, str) else ""
+    return clean_line(text, MAX_FIELD_CHARS) if isinstance(text, str) else ""

@@ -31,8 +31,6 @@ from checkpoints.values.answer_spec import read_spec
 
 EXPORT_MILLISECONDS = 1_000
 MAX_CLOSE_SECONDS = 1.0
-# A model may invent a tool.
-MAX_NAME_CHARS = 100
 # Spans with this attribute go to a collector, under its value as name, since their own names may hold a text.
 _NAME = "waymark.span"
 # Only attributes with these prefixes go to a collector.
@@ -127,7 +125,7 @@ class OpenTelemetryTracer(NoTracing):
         span.end(event.timestamp_ns)
 
     def _add_tool(self, event: ToolCarriedOut) -> None:
-        name, call_id = (event.call["name"] or "unknown")[:MAX_NAME_CHARS], event.call["id"] or ""
+        name, call_id = event.call["name"] or "unknown", event.call["id"] or ""
         is_failed = event.result is not None and event.result.status == "error"
         about: Attributes = {
             _NAME: "tool",

@@ -21,7 +21,8 @@ from checkpoints.graph_states.channel_values import unwrap_value
 from checkpoints.values import serde
 from checkpoints.values.limits import describe_excess
 
-MAX_NEW_MESSAGES = 50  # of one state; what is beyond them is in the states alone
+# Shown of one state. A sub-agent's further messages are in the states alone, and pages read the conversation anew.
+MAX_NEW_MESSAGES = 50
 MAX_NAME_CHARS = 60
 _NAME_ARGUMENT = "subagent_type"  # of the tool `task` of deepagents
 _OTHER_CHARACTERS = re.compile(r"[^\w-]+")

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Chec
 from agent.events import Event, HeadMoved
 from agent.run.recorder import RunRecorder, WrittenMessage
 from agent.user_graphs.added_messages import AddedMessages
-from agent.user_graphs.delegated_work import DelegatedWork
+from agent.user_graphs.delegated_work import MAX_NEW_MESSAGES, DelegatedWork
 from agent.user_graphs.reporter import Reporter
 from agent.user_graphs.stored_values import LostKinds, require_storable
 from checkpoints import NewMessage, Store
@@ -21,7 +21,6 @@ from checkpoints.values.graph_state import LOST_KINDS_KEY, is_own_channel
 
 _USUAL_NEW_MESSAGES = 3
 _log = logging.getLogger(__name__)
-MAX_NEW_MESSAGES = 50  # of one state that are shown one by one; after more, pages read the conversation anew
 
 
 @dataclass

@@ -15,7 +15,8 @@ from pydantic_core import ValidationError
 from agent.context.prompts import SYSTEM_PROMPT
 from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.graph import budgets
-from agent.graph.graph import MAX_BOUND_MODELS, _BoundModels
+from agent.graph.graph import _BoundModels
+from agent.models.catalog import MAX_ADJUSTED_MODELS
 from agent.settings import ChosenModel
 from agent.tools.calculator import calculator
 from checkpoints import Caller, Run, RunState
@@ -270,7 +271,7 @@ def test_tools_are_described_to_a_model_once_and_not_on_the_event_loop() -> None
 
 def test_bound_models_are_bounded_and_the_last_used_ones_stay() -> None:
     bound, chat = _BoundModels(), FakeListChatModel(responses=[])
-    models = [ChosenModel(str(number), chat.model_copy()) for number in range(MAX_BOUND_MODELS + 1)]
+    models = [ChosenModel(str(number), chat.model_copy()) for number in range(MAX_ADJUSTED_MODELS + 1)]
 
     async def bind(model: ChosenModel) -> object:
         return await bound.bind_tools(model, [], Mock())
@@ -280,7 +281,7 @@ def test_bound_models_are_bounded_and_the_last_used_ones_stay() -> None:
             await bind(model)
         first = await bind(models[0])
         await bind(models[-1])
-        assert len(bound._bound_models) == MAX_BOUND_MODELS
+        assert len(bound._bound_models) == MAX_ADJUSTED_MODELS
         assert await bind(ChosenModel("0", chat.model_copy())) is first
 
     asyncio.run(story())

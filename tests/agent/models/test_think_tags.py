@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agent.models.think_tags import MAX_QUOTED_TAGS, ThinkSplitter, split_thought
+from agent.models.think_tags import ThinkSplitter, split_thought
 
 
 def split(text: str, *, takes_lone_tag: bool = True) -> tuple[str, str]:
@@ -62,11 +62,11 @@ def test_text_without_a_tag_is_passed_on_as_it_comes() -> None:
 
 
 @pytest.mark.parametrize("size", [8, 100_000])
-def test_after_a_thousand_quoted_tags_an_answer_has_no_reasoning_before_it(size: int) -> None:
-    for count, thought in ((MAX_QUOTED_TAGS, True), (MAX_QUOTED_TAGS + 1, False)):
+def test_reasoning_is_found_after_any_number_of_quoted_tags(size: int) -> None:
+    for count in (1, 20_000):
         text, splitter = f"```\n{'</think>' * count}\n```\n</think>b", ThinkSplitter()
         pieces = [splitter.feed(text[at : at + size]) for at in range(0, len(text), size)]
-        assert any(piece.thought or piece.withdrawn for piece in pieces) is thought
+        assert any(piece.thought or piece.withdrawn for piece in pieces)
 
 
 def test_where_reasoning_has_a_field_of_its_own_a_lone_tag_is_text() -> None:

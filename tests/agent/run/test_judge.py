@@ -14,9 +14,9 @@ from agent.context.prompts import CONVERSATION, JUDGE_PROMPT
 from agent.context.transcript import build_transcript
 from agent.demo.model import DemoChatModel
 from agent.events import HeadMoved
+from agent.run.follow_up import MAX_MESSAGE_CHARS
 from agent.run.judge import (
     MAX_JUDGE_QUESTION_CHARS,
-    MAX_JUDGED_MESSAGE_CHARS,
     MAX_MILESTONES,
     MIN_MESSAGES_APART,
     UnreadableVerdictError,
@@ -279,7 +279,7 @@ def test_a_name_is_one_line_of_visible_characters() -> None:
 def test_the_question_holds_only_the_end_of_a_long_conversation(store: Store) -> None:
     thread_id = talked(store, *(f"{number} {'x' * 1_500}" for number in range(30)), "last " + "y" * 5_000)
     entries = json.loads(
-        build_transcript(store.list_messages(thread_id), MAX_JUDGE_QUESTION_CHARS, MAX_JUDGED_MESSAGE_CHARS).splitlines()[1]
+        build_transcript(store.list_messages(thread_id), MAX_JUDGE_QUESTION_CHARS, MAX_MESSAGE_CHARS).splitlines()[1]
     )
     assert len(entries) < 12
     assert entries[-1]["text"] == "last " + "y" * 1_995 + "\n… (cut: 3,005 more characters)"
