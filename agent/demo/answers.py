@@ -17,12 +17,12 @@ from agent.demo.reading import (
     describe_attempts,
     find_matching_lines,
     find_quoted_lines,
+    find_sums,
     parse_attempts,
     parse_questions,
     read_notes,
 )
 from agent.demo.side_calls import SUMMARY_OPENING, write_demo_summary, write_demo_title, write_demo_verdict
-from agent.demo.sums import find_sums
 from agent.demo.texts import ABILITIES, ATTACHED, CODE, DEFAULT, GREETING, LONG, invent_stocks, invent_weather
 from checkpoints.values.text import shorten_line
 

@@ -1,9 +1,10 @@
-"""The demo model's reading of a text: questions to agents, attempts, and matching lines."""
+"""The demo model's reading of a text: questions to agents, attempts, matching lines, and sums for the calculator."""
 
 import json
 import re
 from collections.abc import Sequence
 
+from agent.tools.calculator import KNOWN_NAMES, CalculatorError, parse_expression
 from checkpoints.values.text import shorten_line
 
 _ASKED = re.compile(r"\bask the (\w+)\b(.*?)(?=\band ask the\b|\n|\Z)", re.IGNORECASE)
@@ -15,6 +16,16 @@ MAX_MATCHING_LINES = 3
 # A line must hold this many words of the question.
 MIN_MATCHING_WORDS = 3
 _NOTE = re.compile(r"<time_travel_message>(.*?)</time_travel_message>", re.DOTALL)
+_FUNCTION = "|".join(sorted(KNOWN_NAMES, key=len, reverse=True))
+# Ids such as 8f9-6c contain no arithmetic.
+_ARITHMETIC = re.compile(rf"(?<!\w)(?:\b(?:{_FUNCTION})\b|[\d.,+\-−*/%^×÷() \t])+(?!\w)")
+_OPERATION = re.compile(r"(?:pi|[\d.)])\s*(?:\*\*|//|[+\-−*/%^×÷])\s*[-\d.(a-z]|[a-z0-9]\([^)]")
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}")
+# "3-4 people" and "24/7" are sums only in a question.
+_RANGE = re.compile(r"\d+[-/]\d+")
+_QUESTION = re.compile(r"what|how|calc|comput|evaluat|=|\A\s*[-\d/]+\s*\Z", re.IGNORECASE)
+# A longer piece is a table of figures.
+_MAX_ARITHMETIC_CHARS = 1000
 
 
 def parse_questions(text: str) -> list[dict[str, str]]:
@@ -62,3 +73,32 @@ def read_notes(texts: Sequence[str]) -> str:
 
 def _split_words(text: str) -> set[str]:
     return set(re.findall(r"[^\W\d_]{4,}", text.lower()))
+
+
+def find_sums(text: str) -> list[str]:
+    """Return the arithmetic pieces of the text, without dates."""
+    found: list[str] = []
+    for match in _ARITHMETIC.finditer(_DATE.sub("date", text)):
+        if len(match[0]) > _MAX_ARITHMETIC_CHARS:
+            continue
+        piece = _trim_sum(match[0])
+        found += [piece] if _is_sum(piece) else filter(_is_sum, map(_trim_sum, re.split(r"[,.]\s", piece)))
+    is_question = _QUESTION.search(text) is not None
+    return [each for each in dict.fromkeys(found) if is_question or not _RANGE.fullmatch(each)]
+
+
+def _trim_sum(text: str) -> str:
+    text = text.strip(" \t.,")
+    while text.count(")") > text.count("(") and text.endswith(")"):
+        text = text[:-1].rstrip(" .,")
+    while text.count("(") > text.count(")") and text.startswith("("):
+        text = text[1:].lstrip()
+    return text
+
+
+def _is_sum(text: str) -> bool:
+    try:
+        parse_expression(text)
+    except CalculatorError:
+        return False
+    return _OPERATION.search(text) is not None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from time import time_ns
 from typing import Any
 
 from langchain_core.messages import AnyMessage
@@ -25,10 +26,23 @@ from agent.preparation.requests import (
 from agent.settings import ThreadSettings, is_of_program
 from agent.subagents.delegation import OpenCall, find_undecided_calls, load_last_turn
 from agent.tools.decisions import NOT_APPROVED_TEXT, make_refusal
+from agent.tracing.events import RunBegun, RunStart
 from agent.tracing.protocol import Tracer
-from agent.tracing.run_start import build_start_event
 from agent.tracing.run_trace import RunTrace
-from checkpoints import HEAD, Caller, Handover, Message, NewMessage, RerunStep, Run, Runs, Store
+from checkpoints import (
+    HEAD,
+    Caller,
+    Handover,
+    Message,
+    NewMessage,
+    Operation,
+    OperationKind,
+    RerunStep,
+    Run,
+    Runs,
+    Store,
+    Thread,
+)
 from checkpoints.values import serde
 
 
@@ -189,3 +203,35 @@ def _name_for_graph(message: NewMessage, message_id: str) -> NewMessage:
     """
     data = {**message.body["data"], "id": message_id}
     return replace(message, id=message_id, body={**message.body, "data": data})
+
+
+def build_start_event(store: Store, run: Run, path: Sequence[Message], *, is_asked: bool) -> RunBegun:
+    """Return the first event of a run's trace. With `is_asked`, the run began with the path's last message, the user's."""
+    question = next((each for each in reversed(path) if each.type == "human" and not each.damaged), None)
+    before = path[:-1] if is_asked else path
+    text = question.langchain.text if question else ""
+    with store.database.begin_read():
+        thread = store.get_thread(run.thread_id)
+        start = _locate_start(store, run, thread, before[-1].id if before else None)
+    return RunBegun(run.id, run.thread_id, time_ns(), str(text), start, thread.title)
+
+
+def _locate_start(store: Store, run: Run, thread: Thread, node_id: str | None) -> RunStart:
+    with store.database.begin_read():
+        checkpoints = [each for each in store.list_checkpoints(thread.id) if each.node and each.node.id == node_id]
+        branch = next(each for each, _ in store.list_branches(thread.id) if each.id == thread.branch_id)
+        operations = store.list_operations(thread.id, last=2)
+    return RunStart(branch, checkpoints[-1] if checkpoints else None, _find_left_head(operations, run), thread.version)
+
+
+def _find_left_head(newest_first: Sequence[Operation], run: Run) -> str | None:
+    """Return the head before this run's own edit or retry, or before the preceding restore."""
+    for operation in newest_first:
+        is_own = operation.undo_group == run.id
+        if operation.kind is OperationKind.RESTORE or (
+            is_own and operation.kind in (OperationKind.EDIT, OperationKind.RETRY)
+        ):
+            return next((change.before["head_id"] for change in operation.changes if "head_id" in change.before), None)
+        if not is_own:
+            return None
+    return None

@@ -12,11 +12,12 @@ from contextlib import aclosing
 from typing import Any, Protocol
 
 from agent.events import Event
-from agent.run.hub import RunHub, StoredEvent
-from agent.run.live_runs import LiveRun, RunKey
+from agent.run.hub import RunHub
+from agent.run.live_runs import RunKey
 from agent.run.wire import CommandCallback
 from agent.wire.batches import Batch, BatchReader
 from agent.wire.event_json import decode_event, decode_live_run
+from agent.wire.followed_rows import FollowedRows
 from agent.wire.mirror import EventGroup, Mirror
 from agent.wire.peers import BEAT_SECONDS, Peers
 from agent.wire.pump import FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS, Pump
@@ -42,16 +43,6 @@ class Notifications(Protocol):
     def listen(self, idle_seconds: float) -> AsyncGenerator[str]: ...
 
     async def close(self) -> None: ...
-
-
-class FollowedRows(Protocol):
-    """Reads runs of other processes, for the owner who follows."""
-
-    async def read_running(self, thread_id: str) -> LiveRun | None:
-        """Return the draft of the thread's run in progress, or None."""
-        ...
-
-    async def load_event(self, thread_id: str, event: StoredEvent) -> Event: ...
 
 
 class PostgresqlWire:
