@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from checkpoints.values.limits import MAX_NUMBER
+
 MAX_FIELDS = 50
 MAX_OPTIONS = 200
 MAX_LABEL_CHARS = 200
 MAX_DESCRIPTION_CHARS = 500
 MAX_DEFAULT_CHARS = 2_000
-# A browser's numbers are not exact beyond this one.
-MAX_NUMBER = 2**53
 # LangGraph stores no other integers.
 STORABLE_INTEGERS = range(-(2**63), 2**64)
 FieldKind = Literal["text", "number", "integer", "boolean", "choice", "texts", "json"]

@@ -23,7 +23,6 @@ MAX_CONCLUSION_SECONDS = 60.0
 MAX_CONCLUSION_TOKENS = 4_000
 # The newest messages of a branch.
 MAX_CONCLUDED_CHARS = 200_000
-MAX_CONCLUDED_MESSAGE_CHARS = 20_000
 # Drafts of one person at once.
 MAX_DRAFTS = 4
 
@@ -86,7 +85,7 @@ class ConclusionWriter:
         model = settings.resolve_helper_model(self.parts.catalog, str(MAX_CONCLUSION_TOKENS))
         window = find_window(model.chat, self.parts.limits.max_window_tokens)
         max_chars = min(MAX_CONCLUDED_CHARS, 2 * window.max_request_tokens)
-        return model, build_transcript(messages, max_chars, min(MAX_CONCLUDED_MESSAGE_CHARS, max_chars // 2))
+        return model, build_transcript(messages, max_chars, max_chars // 2)
 
     def _count(self, spec: str, usage: dict[str, object]) -> None:
         self.parts.store.meter.count_call(self.parts.store.database.name_owner(), self.parts.store.now(), spec, usage)

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, create_model
 
-from agent.preparation.schema_fields import MAX_DEFAULT_CHARS, MAX_NUMBER, FormField, read_field
+from agent.preparation.schema_fields import MAX_DEFAULT_CHARS, FormField, read_field
+from checkpoints.values.limits import MAX_NUMBER
 
 
 class Mood(enum.Enum):

@@ -30,11 +30,6 @@ def test_a_reader_keeps_the_parts_of_so_many_senders_and_tells_the_gap(monkeypat
     }
 
 
-def test_a_batch_of_more_parts_than_any_sender_writes_is_refused() -> None:
-    with pytest.raises(ValueError, match="too many parts"):
-        BatchReader("own").read("other 1 0 10000 []")
-
-
 async def send_nothing(_: Sequence[str]) -> None:
     """The database takes nothing."""
 
