@@ -1,7 +1,7 @@
 """Search for many patterns in folded text.
 
-A pattern is plain text, or a word in which `*` matches any characters. RE2 searches in time proportional to the text,
-whatever the patterns.
+A pattern is plain text, or a word in which `*` matches any characters. RE2 searches for the latter in time proportional to
+the text, whatever the patterns.
 """
 
 import re
@@ -66,42 +66,45 @@ class ReadPlaces:
 
 @dataclass(frozen=True)
 class Pattern:
-    """One pattern, folded, as the expression that finds it. Equal patterns find the same."""
+    """One pattern, folded. A word with stars has the expression that finds it. Equal patterns find the same."""
 
     parts: tuple[str, ...]
-    expression: str
+    expression: str | None
 
     @classmethod
     def parse(cls, text: str) -> "Pattern":
         # The text between the stars.
         parts = tuple(_fold_letters(part).letters.strip() for part in text.split("*") if part)
-        escaped = [re2.escape(part) for part in parts]
         if "*" not in text:
-            # Matches that touch or overlap are one.
-            return cls(parts, f"{escaped[0]}(?:{'|'.join(re2.escape(end) for end in _list_ends(parts[0]))})*")
+            return cls(parts, None)
         if not parts:
             return cls(parts, "[^ ]+")
         before, after = "[^ ]*?" * text.startswith("*"), "[^ ]*" * text.endswith("*")
-        return cls(parts, before + "[^ ]*?".join(escaped) + after)
+        return cls(parts, before + "[^ ]*?".join(re2.escape(part) for part in parts) + after)
 
     def find_spans(self, folded: FoldedText) -> Iterator[Span]:
         if all(part in folded.letters for part in self.parts):
-            for found in self._compiled.finditer(folded.letters):
-                yield folded.locate(*found.span())
+            for start, end in self._find(folded.letters):
+                yield folded.locate(start, end)
+
+    def _find(self, letters: str) -> Iterator[Span]:
+        if self.expression is None:
+            return _find_word(self.parts[0], letters)
+        return (found.span() for found in self._compiled.finditer(letters))
 
     @cached_property
     def _compiled(self) -> Any:
         return re2.compile(self.expression)
 
 
-def _list_ends(word: str) -> list[str]:
-    """Return what may follow a word so that the word ends there again, the shortest first: of `anna`, `nna` and `anna`."""
-    ends: list[str] = []
-    for size in range(1, len(word) + 1):
-        # A multiple of a shorter one is found by repeating that.
-        if word.startswith(word[size:]) and all(size % len(end) for end in ends):
-            ends.append(word[-size:])
-    return ends
+def _find_word(word: str, letters: str) -> Iterator[Span]:
+    """Find a word. Matches that touch or overlap are one."""
+    at = letters.find(word)
+    while at >= 0:
+        start, end = at, at + len(word)
+        while 0 <= (at := letters.find(word, at + 1)) <= end:
+            end = at + len(word)
+        yield start, end
 
 
 def is_searchable(pattern: str) -> bool:
