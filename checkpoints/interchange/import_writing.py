@@ -21,6 +21,7 @@ from ..values.progress import Report
 from ..values.standing_answers import REST_CHANNEL
 from .import_contents import ImportContents, StateContents
 from .import_plan import BranchPlan, ImportPlan
+from .state_checks import NOTE_TASK
 from .typed_values import dump_note, parse_stored
 from .waymark import CheckpointPart, WritePart
 
@@ -91,7 +92,7 @@ def write_states(transaction: Transaction, nodes: Mapping[str, Node], contents: 
 
 
 def _make_note(writes: Sequence[Write]) -> Write:
-    return Write("", "import", 0, REST_CHANNEL, *dump_note(writes))
+    return Write("", NOTE_TASK, 0, REST_CHANNEL, *dump_note(writes))
 
 
 def _write_waiting_steps(connection: sa.Connection, thread_id: str, parts: Sequence[WritePart]) -> None:

@@ -1,7 +1,7 @@
 """Checks of the states of a graph in a document: all that they name is there, and no state is larger than one may be."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -16,11 +16,12 @@ from ..values.limits import (
 )
 from ..values.sentence import sentence
 from . import state_values, typed_values
-from .waymark import Document, StatePart
+from .waymark import Document, StatePart, WritePart
 
 MAX_INLINE_CHARS = 64
 OWN_PREFIX = "__"  # of the channels in which LangGraph keeps what runs next
 NOTE_PREFIX = "waymark:"  # of notes that Waymark keeps among the writes of tasks
+NOTE_TASK = "import"  # whose write an import adds
 # To these, the tasks of a step may write.
 WAITING_CHANNELS = (*ENTRYPOINT_CHANNELS, TASKS_CHANNEL, "__interrupt__", "__resume__", "__no_writes__", "__return__")
 
@@ -48,14 +49,24 @@ def check_document_states(document: Document) -> None:
     for index, part in enumerate(document.states):
         _check_tasks(part.values.get(TASKS_CHANNEL), f"states[{index}].values.{TASKS_CHANNEL}", document)
     _check_inputs(document.states)
-    for index, write in enumerate(document.state_writes):
-        if (write.namespace, write.state) not in known:
-            raise InvalidDocumentError(sentence("names a state that is not in the file"), f"state_writes[{index}].state")
+    _check_writes(document.state_writes, known)
+    _check_value_texts(document)
+
+
+def _check_writes(writes: Sequence[WritePart], states: Container[tuple[str, str]]) -> None:
+    places = set[tuple[str, str, str, int]]()
+    for index, write in enumerate(writes):
+        field = f"state_writes[{index}]"
+        if (write.namespace, write.state) not in states:
+            raise InvalidDocumentError(sentence("names a state that is not in the file"), f"{field}.state")
         is_own = write.channel.startswith((OWN_PREFIX, NOTE_PREFIX))
         has_tasks = write.channel != TASKS_CHANNEL or typed_values.read_tasks(write.json) is not None
         if (is_own and write.channel not in WAITING_CHANNELS) or not has_tasks:
-            raise InvalidDocumentError(sentence("names something that is not in the file"), f"state_writes[{index}].channel")
-    _check_value_texts(document)
+            raise InvalidDocumentError(sentence("names something that is not in the file"), f"{field}.channel")
+        place = (write.namespace, write.state, write.task, write.position)
+        if place in places or write.task == NOTE_TASK:
+            raise InvalidDocumentError(sentence("is the place of another write in this file"), f"{field}.position")
+        places.add(place)
 
 
 def _check_parents(states: Sequence[StatePart]) -> None:

@@ -216,3 +216,14 @@ def test_a_planted_write_is_refused(name: str, value: str, store: Store) -> None
     text = transfer.waymark.write_document(document).text
     with pytest.raises(InvalidDocumentError, match="state_writes"):
         reading.read_document(text)
+
+
+@pytest.mark.parametrize("change", [{}, {"task": "import", "position": 0}])
+def test_a_write_at_a_taken_place_is_refused(change: dict[str, object], store: Store) -> None:
+    graph = attach(store, "subgraph")
+    ask(graph, "t", "go")
+    document = transfer.export_document(store, "t")
+    document["state_writes"].append({**document["state_writes"][0], **change})
+    text = transfer.waymark.write_document(document).text
+    with pytest.raises(InvalidDocumentError, match="state_writes"):
+        reading.read_document(text)
