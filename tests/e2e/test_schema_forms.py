@@ -310,7 +310,10 @@ def test_answers_as_json_keep_large_integers(start: Start, visit: Visit, tmp_pat
     expect(question(page)).to_contain_text("JSON schema")
     question(page).get_by_role("textbox").fill("no list")
     question(page).get_by_role("button", name="Answer").click()
-    expect(question(page).get_by_role("alert")).to_have_text("This is not JSON.")
+    for refused in ("1e999", "[-1e400]", '{"a": "\\ud800"}'):
+        question(page).get_by_role("textbox").fill(refused)
+        question(page).get_by_role("button", name="Answer").click()
+        expect(question(page).get_by_role("alert")).to_have_text("This is not JSON.")
     question(page).get_by_role("textbox").fill(f"[{LARGE}]")
     question(page).get_by_role("button", name="Answer").click()
     expect(question(page)).to_have_count(0)
@@ -353,3 +356,18 @@ def test_an_input_beside_a_message_that_does_not_fit_says_so_before_it_is_sent(
     page.composer.press("Enter")
     page.wait_for_answer()
     assert name.lower() in json.loads(page.answer())
+
+
+def test_values_of_one_text_are_different_choices(start: Start, visit: Visit, tmp_path: Path) -> None:
+    body = (
+        "def node(state):\n"
+        "    sent = interrupt({'type': 'object', 'properties': {'pick': {'enum': [1, '1', True]}}})\n"
+        "    return {'messages': [AIMessage(f'{sent!r}')]}"
+    )
+    page = visit(start(graph=write_graph(tmp_path, one_node(body))))
+    page.send("go")
+    question(page).get_by_label("Pick").select_option(index=2)
+    question(page).get_by_role("button", name="Answer").click()
+    expect(question(page)).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "{'pick': '1'}"

@@ -62,12 +62,17 @@ function isStorable(value) {
   return integer !== null && integer >= MIN_INTEGER && integer <= MAX_INTEGER;
 }
 
-/** @param {string} text */
+/** Return whether a text is JSON that the server takes: no number beyond a double, no half of a pair. @param {string} text */
 export function isJson(text) {
   try {
-    JSON.parse(text);
+    JSON.parse(text, (key, value) => {
+      if (value === Infinity || value === -Infinity || isHalved(key) || isHalved(value)) throw new TypeError("unfit");
+      return value;
+    });
     return true;
   } catch {
     return false;
   }
 }
+
+const isHalved = (text) => typeof text === "string" && /\p{Surrogate}/u.test(text);

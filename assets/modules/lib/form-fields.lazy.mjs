@@ -13,11 +13,11 @@ export const Choice = ({ options, value, hasEmpty = true, onChange, ...shared })
   h(
     "select",
     {
-      className: "form-select", value: String(value), ...shared,
-      onChange: ({ target }) => onChange(options.find((option) => String(option) === target.value) ?? ""),
+      className: "form-select", value: options.includes(value) ? options.indexOf(value) : "", ...shared, // 1 is not "1"
+      onChange: ({ target }) => onChange(options[target.value] ?? ""),
     },
     hasEmpty && h("option", { value: "" }, _("(not given)")),
-    options.map((option) => h("option", { key: String(option), value: String(option) }, formatValue(option))),
+    options.map((option, index) => h("option", { key: index, value: index }, formatValue(option))),
   );
 
 /** @param {import("./types.mjs").FormField} field @returns {object} the properties of its input */
