@@ -5,7 +5,7 @@ In the file, all of it is of the run that asked first: an import has no other ru
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ from ..store import Store
 from ..values.model import Json, Thread
 from ..values.operation import Operation
 from ..values.run import RunState
-from ..values.standing_answers import StandingAnswers
+from ..values.standing_answers import REST_CHANNEL, StandingAnswers
 from ..values.standing_runs import StandingRuns
 from .state_checks import NOTE_PREFIX, OWN_PREFIX, WAITING_CHANNELS
 from .typed_values import dump_typed, load_typed, write_typed_text
@@ -49,14 +49,21 @@ class StepReader:
     @classmethod
     def at_thread(cls, connection: sa.Connection, store: Store, thread: Thread) -> "StepReader":
         newest = run_rows.select_newest_run(connection, thread.id, other_than="") if thread.state_id is not None else None
-        if newest is None:
-            return cls(connection, store, thread)
-        is_waiting = newest.state is RunState.WAITING and newest.head_id == thread.head_id
-        waiting_id = newest.id if is_waiting else None
+        reader = cls(connection, store, thread)
+        if newest is None and not reader._has_copied_runs():
+            return reader
+        is_waiting = newest is not None and newest.state is RunState.WAITING and newest.head_id == thread.head_id
+        waiting_id = newest.id if newest is not None and is_waiting else None
         answers = StandingAnswers.find(
             lambda count: store.list_operations(thread.id, last=count), thread.branch_id, waiting_id
         )
-        return cls(connection, store, thread, answers)
+        return replace(reader, answers=answers)
+
+    def _has_copied_runs(self) -> bool:
+        """Return whether runs have rested at the current state. A copy has their notes, and an import's is of no run."""
+        root = state_rows.select_numbered_state(self.connection, self.thread.state_id)
+        notes = [each for each in self._read_all(root) if each.channel == REST_CHANNEL] if root is not None else ()
+        return any(load_typed(each)[2]["run_id"] for each in notes)
 
     def find_left_runs(self, run_id: str) -> Collection[str]:
         """Return the runs that an undo or a restore had left behind when a run began."""

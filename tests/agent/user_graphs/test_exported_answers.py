@@ -183,6 +183,31 @@ def test_an_undone_answer_is_in_no_later_file(kept: int, text: str, is_imported:
     play(tmp_path, story, text)
 
 
+@pytest.mark.parametrize("text", ALL)
+@pytest.mark.parametrize("kept", [0, 1])
+@pytest.mark.parametrize("way", ["undo", "restore", "checkpoint", "branch"])
+def test_an_answer_that_was_taken_back_is_not_in_the_file_of_a_copy(way: str, kept: int, text: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        for number in range(kept):
+            await answer_to(chat, list_asked(chat)[0], f"kept {number}")
+        saved = str(chat.store.save(chat.thread_id, name="here").result)
+        head_id = chat.store.get_thread(chat.thread_id).head_id
+        await answer_to(chat, list_asked(chat)[0], "undone")
+        if way == "restore":
+            chat.store.restore(chat.thread_id, saved)
+        elif way != "checkpoint":
+            chat.store.undo(chat.thread_id)
+        if way == "branch":
+            chat.store.fork(chat.thread_id, head_id, name="other")
+        from_id = saved if way == "checkpoint" else None
+        chat.thread_id = str(chat.store.fork_thread(chat.thread_id, head_id, checkpoint_id=from_id).result)
+        before = read_rest(chat)
+        assert ("undone" in move_by_file(chat), read_rest(chat)) == (False, before)
+
+    play(tmp_path, story, text)
+
+
 def test_a_message_after_an_undone_answer_in_an_import_brings_it_into_no_file(tmp_path: Path) -> None:
     async def story(chat: Running) -> None:
         await chat.say("go")
