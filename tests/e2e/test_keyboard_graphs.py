@@ -44,7 +44,7 @@ def test_the_inputs_of_a_graph_are_filled_corrected_and_run(start: Start, visit:
     mood, seat = form.get_by_label("Mood"), form.get_by_label("Seat")
     keys.go(mood)
     keys.key("ArrowDown")
-    expect(mood).to_have_value("calm")
+    expect(mood.locator("option:checked")).to_have_text("calm")
     keys.go(seat)
     keys.type("{row")
     keys.press(run)

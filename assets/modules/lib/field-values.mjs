@@ -62,7 +62,10 @@ function isStorable(value) {
   return integer !== null && integer >= MIN_INTEGER && integer <= MAX_INTEGER;
 }
 
-/** Return whether a text is JSON that the server takes: no number beyond a double, no half of a pair. @param {string} text */
+/**
+ * Return whether a text is JSON that the server takes: no number beyond a double, no half of a pair.
+ * @param {string} text
+ */
 export function isJson(text) {
   try {
     JSON.parse(text, (key, value) => {
