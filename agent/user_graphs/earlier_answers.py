@@ -58,16 +58,21 @@ class TrustedRuns:
     def find_state(
         self, saver: BaseCheckpointSaver[int], config: RunnableConfig, *, is_waiting: bool
     ) -> CheckpointTuple | None:
-        """Return the latest state of a subgraph. Where the graph waits, undone runs may hide it from the saver."""
+        """Return the latest state of a subgraph. Where the graph waits, undone runs may hide it from the saver.
+
+        They hide all states of a subgraph that began in a run that took an answer.
+        """
         latest = saver.get_tuple(config)
-        if latest is None or self._is_own(latest) or (not is_waiting and self._is_trusted(latest)):
+        if not is_waiting and (latest is None or self._is_trusted(latest)):
+            return latest
+        if latest is not None and self._is_own(latest):
             return latest
         for each in saver.list(config):
             if self._is_own(each) or (_read_root_id(each) in self.below and self._is_trusted(each)):
                 return each
             if all(each.checkpoint["id"] < root_id for root_id in self.below):
                 break
-        return latest if _read_root_id(latest) not in self.below else None
+        return latest if latest is not None and _read_root_id(latest) not in self.below else None
 
     def _is_own(self, found: CheckpointTuple) -> bool:
         return found.metadata.get("run_id") == self.own_id
