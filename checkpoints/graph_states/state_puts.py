@@ -153,8 +153,8 @@ class StateWriter:
         names = StepNames(connection, key.thread_id, serde, values, self._channel, path.messages if path else ())
         applied = self._take_step(put, parent, names, is_same_run=parent.run_id == run_id) if parent else []
         head = _find_head(change, values, path, parent)
-        # An input belongs to the messages still to come.
-        is_input = put.metadata.get("source") == "input"
+        # An input belongs to the messages still to come. Where no channel has them, they came before it.
+        is_input = put.metadata.get("source") == "input" and bool(self._channel)
         message = head if put.is_root else None
         new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, put.parent_id, run_id, message, is_input)
         body = {**_make_body(put, values), "begun_at": _find_beginning(change, put, parent), "applied": applied}

@@ -105,7 +105,9 @@ class StateExport:
         except DamagedStateError:
             return
         for state in states:
-            self._add_state(state, choice.messages.get(state.number))
+            # Without its input, a function would end at its message with nothing.
+            is_whole = self._list_values(state).keys() >= state.body["values"].keys() & {INPUT_CHANNEL}
+            self._add_state(state, choice.messages.get(state.number) if is_whole else None)
         for step in waiting:
             if {step.root.number, *step.below} <= self._ids.keys():
                 self.writes += step.writes
