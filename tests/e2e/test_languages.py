@@ -51,7 +51,7 @@ SAID = (
         "The mountains, then.",
         "A lake.",
         # A list cuts the long answer off.
-        *("Its water is warm in August, and cold in May.", "Its water is warm in August, and cold i"),
+        *("Its water is warm in August, and cold in May.", "Its water is warm in August, and cold i", "Its water is"),
         "A pond.",
         "price",
         "ferry",
