@@ -4,7 +4,7 @@
   try {
     var given = document.currentScript.dataset;
     localStorage.setItem("waymark.page-key", given.pageKey);
-    localStorage.setItem("waymark.person", given.person); // pages of another person leave: see early.js
+    localStorage.setItem("waymark.person", given.person); // pages of another person leave: see session.mjs
     location.replace(given.next);
   } catch (error) {
     document.documentElement.textContent = "Waymark needs this site's storage. Allow it, and open a new link.";

@@ -7,19 +7,19 @@
 import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
 import { readPanels, watchReturns } from "./modules/lib/panels.mjs";
+import { watchPerson } from "./modules/lib/session.mjs";
 import { markToast, showUpdateToast } from "./modules/lib/toast.mjs";
 import { watchFormulaCopies } from "./modules/message/formula-copy.mjs";
 import { watchAudit } from "./modules/dialogs/auditing.mjs";
 import { watchExports } from "./modules/page/exporting.mjs";
 import { watchFileLinks } from "./modules/page/file-links.mjs";
-import { showFirstPage } from "./modules/page/first-page.mjs";
+import { watchFrame } from "./modules/page/frame.mjs";
 import { watchHeldPresses } from "./modules/page/held-presses.mjs";
-import { watchKeys } from "./modules/page/keys.mjs";
+import { watchInputMethods, watchKeys } from "./modules/page/keys.mjs";
 import { Log, requestLog } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
 import { watchConfirmations } from "./modules/page/confirmations.mjs";
-import { watchRequests } from "./modules/page/watched-callbacks.mjs";
-import { inOwnRoot } from "./modules/page/roots.mjs";
+import { authorizeDash, watchRequests } from "./modules/page/watched-callbacks.mjs";
 import { watchSessions } from "./modules/dialogs/sessions.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
@@ -27,11 +27,8 @@ import { closeDialog, focusInDialog, navigate } from "./modules/page/dialog-call
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchVersion } from "./modules/page/new-version.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
-import { watchPaneEdges } from "./modules/page/pane-edges.mjs";
 import { watchPanes } from "./modules/page/panes.mjs";
-import { watchRegions } from "./modules/page/regions.mjs";
 import { watchSharing } from "./modules/dialogs/sharing.mjs";
-import { Slot } from "./modules/page/slot.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
 import { OutageBanner } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/page/place-links.mjs";
@@ -43,11 +40,12 @@ import { History } from "./modules/history/history.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 import { watchUsage } from "./modules/dialogs/usage.mjs";
 
-// The list of what Dash calls: components of components/widgets.py, and clientside callbacks. The stand-ins follow from it.
-const conversation = { Transcript, Composer };
-const others = { Threads, History };
-const parts = { Log, SettingsButton, OutageBanner, Icon, ImportButton, PaneButton, BranchChip, Slot };
+// What Dash calls: components of components/widgets.py, and clientside callbacks.
+const components = {
+  Transcript, Composer, Threads, History, Log, SettingsButton, OutageBanner, Icon, ImportButton, PaneButton, BranchChip,
+};
 const clientside = {
+  watchFrame,
   cycleTheme,
   focusInDialog,
   navigate,
@@ -57,17 +55,17 @@ const clientside = {
   showUpdateToast,
   markToast,
 };
-const forwarders = Object.entries({ ...conversation, ...others }).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]);
 
-window.waymark.provide({ ...Object.fromEntries(forwarders), ...parts, clientside });
+window.waymark = { ...window.waymark, ...components, authorizeDash };
+window.dash_clientside = { ...window.dash_clientside, waymark: clientside };
+watchInputMethods();
 watchSystemTheme();
 watchPanes();
-watchPaneEdges();
-watchRegions();
 watchBarMenu();
 watchKeys();
 watchExports();
 watchFileLinks();
+watchPerson();
 watchSessions();
 watchPeople();
 watchSharing();
@@ -82,4 +80,3 @@ watchFormulaCopies();
 watchReturns();
 watchVersion();
 watchPlaceOfAddress();
-showFirstPage(conversation, others);

@@ -80,13 +80,6 @@ class Icon(_Widget):
     """An icon by its name in Bootstrap Icons."""
 
 
-class Slot(_Widget):
-    """The place of components in the first HTML (assets/index.html), by its name there."""
-
-    def __init__(self, children: list[Component], *, name: str) -> None:
-        super().__init__(children=children, name=name)
-
-
 def build_menu_item(icon: str, name: str, identifier: str, **options: Any) -> Component:
     """Build a button of the bar's menu, with its name in words."""
     return html.Button([Icon(name=icon), html.Span(name)], id=identifier, className="menu-item", **options)

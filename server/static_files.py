@@ -95,7 +95,7 @@ _BOOTSTRAP = _find_bootstrap()
 @cache
 def load_inline_scripts() -> dict[str, str]:
     """Read the scripts inside the page's frame, by their names in it."""
-    return {name: (_ASSETS / name).read_text(encoding="utf-8") for name in ("early.js", "early-field.js")}
+    return {name: (_ASSETS / name).read_text(encoding="utf-8") for name in ("first-paint.js",)}
 
 
 @cache
@@ -146,7 +146,7 @@ def build_words(language: str) -> StaticFile:
     from words.catalogues import load_catalogue  # noqa: PLC0415  (Babel, which English does not need)
 
     texts = json.dumps(load_catalogue(language).list_browser_texts(), ensure_ascii=False)
-    return StaticFile.build(f"waymark.words = {texts};\n".encode(), _MEDIA_TYPES["js"])
+    return StaticFile.build(f"(window.waymark ??= {{}}).words = {texts};\n".encode(), _MEDIA_TYPES["js"])
 
 
 def build_stylesheet() -> str:

@@ -100,7 +100,7 @@ ROUTES = (
 )
 # `build_guard` adds the addresses of the page's own routes.
 ALLOWED_ROUTES = AllowedRoutes(
-    paths=frozenset({"/", "/_dash-dependencies", CALLBACK_PATH}),
+    paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", CALLBACK_PATH}),
     public_paths=AllowedRoutes.public_paths | {shared_page.SHARED_PATH},
     shared_paths=frozenset({shared_page.SHARED_PATH}),
     page_prefixes=("/t/",),
@@ -138,8 +138,6 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
         host = "127.0.0.1" if public_url else host
     if metrics is not None:
         metrics.add_route(server)
-    layouts = page.build_first_layouts(services)
-    layouts.add_route(server)
     errors.add_error_responses(server)
     page.add_route(server, services)
     for route in ROUTES:
@@ -147,11 +145,11 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
     # Dash adds its own routes below, and these stay closed.
     allowed = _allow(allowed, server.routes)
     dash = _build_dash(server, services, page_files)
-    policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
+    policy = build_security_policy([*map(hash_script, load_inline_scripts().values()), *dash.csp_hashes()])
     read_address = partial(read_client_address, proxies=way_in.networks)
     pages = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
     return Guard(
-        serve_static_files(_add_layers(layouts.begin_with_navigations(pages), services, read_address), page_files),
+        serve_static_files(_add_layers(pages, services, read_address), page_files),
         hosts=_list_hosts(host, port) | ({public_url.partition("://")[2]} if public_url else set()),
         sign_in=way_in.sign_in,
         proxy=way_in.proxy,
@@ -222,8 +220,9 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
         meta_tags=page.META_TAGS,
         enable_mcp=False,
         on_error=action_routes.report_error,
+        hooks=page.RENDERER_HOOKS,
     )
     dash.build_index = lambda: _build_index(get_language(), page_files.root)
-    dash.layout = page.layout()
+    dash.layout = page.make_layout(services)
     page.register(dash, services)
     return dash

@@ -81,28 +81,35 @@ def test_no_callback_waits_for_what_a_request_of_the_page_does(wiring: tuple[JSO
     assert set(LISTS) <= set(ids_in(wiring[0]))
 
 
-def test_the_first_layout_shows_what_stands_at_the_address_that_it_is_for(tmp_path: Path) -> None:
+def find_around(part: Any, types: set[str], around: tuple[str, ...] = ()) -> list[str]:
+    """The ids of everything around components of these types."""
+    if isinstance(part, list):
+        return [each for child in part for each in find_around(child, types, around)]
+    if not isinstance(part, dict):
+        return []
+    found = list(around) if part["type"] in types else []
+    own = (part["props"]["id"],) if "id" in part["props"] else ()
+    return found + find_around(part["props"].get("children"), types, (*around, *own))
+
+
+def test_no_callback_mounts_a_panel_again(wiring: tuple[JSON, list[JSON]]) -> None:
+    """Where a callback writes `children`, Dash mounts everything below again (plotly/dash#3846): text and focus are lost."""
+    layout, dependencies = wiring
+    around = find_around(layout, {"Transcript", "Composer", "Threads", "History"})
+    assert {"shell", "chat", "composer", "threads-pane", "history-pane"} <= set(around)
+    written = {name for each in dependencies for name in outputs(each)}
+    assert [each for each in around if f"{each}.children" in written] == []
+
+
+def test_the_layout_holds_no_data(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
             thread = app.services.store.create_thread(title="Stocks and bonds")
-            page = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/t/{thread.id}"})
-            start = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/"})
-            unsaid = await browser.get("/_dash-layout")
-        assert props_of(page.json(), "url")["pathname"] == f"/t/{thread.id}"
-        assert props_of(page.json(), "thread-title")["children"] == "Stocks and bonds"
-        assert props_of(page.json(), "transcript")["data"]["thread"] == thread.id
-        assert props_of(start.json(), "transcript")["data"]["thread"] is None
-        assert "pathname" not in props_of(unsaid.json(), "url")  # the panels will ask, once the browser has said it
-
-    asyncio.run(story())
-
-
-def test_a_layout_that_cannot_be_filled_is_empty_and_the_panels_ask(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with opened(tmp_path / "data", auth="none") as (app, browser):
-            await asyncio.to_thread(break_file, app.services.store.database, tmp_path / "data" / "waymark.db")
-            answer = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/"})
-        assert (answer.status_code, "pathname" in props_of(answer.json(), "url")) == (200, False)
+            layout = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/t/{thread.id}"})
+            assert "Stocks" not in layout.text
+            assert "data" not in props_of(layout.json(), "transcript")
+            panels = (await request_panels(browser, f"/t/{thread.id}")).json()
+        assert panels["thread-title"]["children"] == "Stocks and bonds"
 
     asyncio.run(story())
 
@@ -115,10 +122,10 @@ def test_an_answer_whose_provider_counted_beyond_all_measure_is_opened_and_saved
             note = {"request": {"estimated": 10**40, "left_out": 10**40}}
             answer = {"type": "ai", "data": {"content": "yes", "usage_metadata": usage, "response_metadata": note}}
             store.append(thread_id, [*new("hello"), NewMessage(answer)], caller=Caller(undo_group="a-run"))
-            page = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/t/{thread_id}"})
+            page = await request_panels(browser, f"/t/{thread_id}")
             store.save(thread_id, tokens=app.services.runner.inputs.count_tokens(thread_id))
             about = [await browser.get(f"/api/threads/{thread_id}/{part}") for part in ("growth", "usage")]
-        assert [message["text"] for message in props_of(page.json(), "transcript")["data"]["messages"]] == ["hello", "yes"]
+        assert [message["text"] for message in page.json()["transcript"]["data"]["messages"]] == ["hello", "yes"]
         assert [each.status_code for each in about] == [200, 200]
 
     asyncio.run(story())

@@ -45,6 +45,7 @@ from tests.conftest import Clock
 from tests.page_key import read_page_key
 from tests.people import NOTHING
 from tests.rounds import Rounds
+from tests.running_app import request_panels
 from tests.test_people import Office, ask, begin_long_answer
 
 URL = "https://waymark.example"
@@ -668,10 +669,11 @@ def test_the_page_tells_each_what_they_may_do(hire: Any) -> None:
             told = {}
             for name in ("ann", "bob", "cy"):
                 async with team.browser(name) as browser:
-                    layout = (await browser.get("/_dash-layout", headers={"referer": f"{URL}/"})).text
-                    hidden = re.findall(r'"id":"(people|change-password|leave|sign-out)"[^{}]*"hidden":(true|false)', layout)
-                    shown = re.search(r'Signed in as [^"]*', layout)
-                    told[name] = (shown and shown[0], {each for each, is_hidden in hidden if is_hidden == "false"})
+                    panels = (await request_panels(browser)).json()
+                    shown = {
+                        each for each in ("people", "change-password", "leave", "sign-out") if not panels[each]["hidden"]
+                    }
+                    told[name] = (panels["person-name"]["children"], shown)
             assert told == {
                 "ann": ("Signed in as ann", {"people", "change-password", "leave"}),
                 "bob": ("Signed in as bob", {"change-password", "leave"}),
@@ -695,7 +697,7 @@ def test_a_reader_stops_no_answer_and_uploads_nothing(hire: Any) -> None:
                 await bob.post("/api/actions/composer-panel", json={"pathname": place, "action": stop})
                 assert (await bob.get("/api/runs")).json() == {"running": [request_id]}
                 assert (await bob.post("/api/uploads/file", content=b"x")).status_code == 403
-                assert request_id in (await bob.get("/_dash-layout", headers={"referer": f"{URL}{place}"})).text
+                assert (await request_panels(bob, place)).json()["transcript"]["data"]["thread"] == request_id
             with act_for("bob"):
                 await team.app.services.runner.stop(request_id)
 

@@ -59,7 +59,8 @@ class Ids(StrEnum):
 
 
 def layout() -> Component:
-    return html.Div([Transcript(id=Ids.TRANSCRIPT), Composer(id=Ids.COMPOSER), dcc.Store(id=Ids.WINDOW)])
+    composer = html.Div(Composer(id=Ids.COMPOSER), id="composer")
+    return html.Div([Transcript(id=Ids.TRANSCRIPT), composer, dcc.Store(id=Ids.WINDOW)], className="chat")
 
 
 def build_start_page() -> dict[str, Any]:

@@ -17,19 +17,12 @@ def read_list(name: str) -> list[str]:
 
 
 def test_each_component_has_its_half_in_the_browser() -> None:
-    in_browser = [name for each in ("conversation", "others", "parts") for name in read_list(each)]
-    assert sorted(in_browser) == sorted(each._type for each in widgets._Widget.__subclasses__())
+    assert sorted(read_list("components")) == sorted(each._type for each in widgets._Widget.__subclasses__())
 
 
 def test_each_clientside_callback_is_one_of_the_browser() -> None:
     named = {name for path in (ROOT / "components").rglob("*.py") for name in CALLBACK.findall(path.read_text())}
     assert named == set(read_list("clientside"))
-
-
-def test_the_stand_ins_have_no_list_of_their_own() -> None:
-    early = (ROOT / "assets" / "early.js").read_text()
-    every = [name for each in ("conversation", "others", "parts", "clientside") for name in read_list(each)]
-    assert [name for name in every if f'"{name}"' in early] == []
 
 
 def test_each_panel_is_in_the_list_of_the_page() -> None:

@@ -19,18 +19,18 @@ RECORD = """(messages) => {
     let frame = 0;
     const count = () => {
       frame += 1;
-      for (const root of ["Transcript", "History"]) if (shownIn[root] === "now") shownIn[root] = frame;
-      if (shownIn.Transcript && shownIn.History) return resolve(shownIn.Transcript < shownIn.History);
+      for (const root of ["chat", "history"]) if (shownIn[root] === "now") shownIn[root] = frame;
+      if (shownIn.chat && shownIn.history) return resolve(shownIn.chat < shownIn.history);
       requestAnimationFrame(count);
     };
     requestAnimationFrame(count);
   });
   const watch = (root, isShown) =>
     new MutationObserver(() => isShown() && (shownIn[root] ??= "now")).observe(
-      document.querySelector(`[data-root=${root}]`),
+      document.querySelector(`.pane-${root}`),
       { childList: true, subtree: true, attributes: true, characterData: true });
-  watch("Transcript", () => document.querySelectorAll("#transcript article").length === messages);
-  watch("History", () => true);
+  watch("chat", () => document.querySelectorAll("#transcript article").length === messages);
+  watch("history", () => true);
 }"""
 # The conversation that is shown when the address changes; a reading is waited for, however busy the machine is.
 RECORD_FOLLOWED = """() => {

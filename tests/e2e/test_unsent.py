@@ -1,7 +1,7 @@
 """No message is lost unseen: who leaves its conversation is told where it is, and who leaves the page is asked."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Dialog, expect
 
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
@@ -51,13 +51,21 @@ def test_the_browser_asks_before_a_queued_message_is_lost(waiting: Page, fake_op
     assert asked.value.type == "beforeunload"
     asked.value.dismiss()
     assert asks_before_leaving(waiting)
-    waiting.tab.evaluate("window.waymark.isLeaving = true")  # the session ends: nothing holds the page
-    assert not asks_before_leaving(waiting)
-    waiting.tab.evaluate("window.waymark.isLeaving = false")
     fake_openai.release()
     expect(waiting.message("seven")).to_be_visible()
     waiting.wait_for_answer()
     assert not asks_before_leaving(waiting)
+
+
+def test_a_session_that_ends_leaves_the_page_without_a_question(waiting: Page) -> None:
+    asked: list[Dialog] = []
+    waiting.tab.on("dialog", lambda dialog: asked.append(dialog))  # noqa: PLW0108  (Playwright marks its handlers)
+    waiting.tab.route("**/api/search*", lambda route: route.fulfill(status=401))
+    waiting.expected.append("401|404")
+    waiting.tab.keyboard.press("Control+K")
+    waiting.tab.keyboard.type("viaducts")
+    waiting.tab.wait_for_url("**/sign-in")
+    assert asked == []
 
 
 def test_the_browser_asks_while_a_message_is_on_its_way_and_never_for_a_draft(shared_server: Server, visit: Visit) -> None:

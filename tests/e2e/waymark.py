@@ -59,7 +59,6 @@ class Page:
 
     def wait_until_ready(self) -> None:
         expect(self.tab.locator("#transcript .log")).to_be_visible()
-        expect(self.tab.locator("[data-slot][inert]")).to_have_count(0)
 
     # Talking
 

@@ -16,7 +16,7 @@ const NOT_READ = { version: undefined, running: false, asking: false, rest: null
  */
 export function useChosenData(shown = {}) {
   const { thread, isShown, isLost, visit } = useChosenThread();
-  const isComing = !isShown && shown.opened !== undefined && shown.opened !== thread;
+  const isComing = !isShown && shown.opened !== thread;
   const data = useMemo(() => (isComing ? { ...shown, ...NOT_READ, thread } : shown), [shown, isComing, thread]);
   return { data, coming: { isComing, isLost: isComing && isLost, visit, moves: useMoves() } };
 }

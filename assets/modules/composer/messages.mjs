@@ -2,6 +2,7 @@
 import { useActions } from "../lib/actions.mjs";
 import { useRunState } from "../lib/live-run.mjs";
 import { isChangeUnseen } from "../lib/seen-version.mjs";
+import { isLeaving } from "../lib/session.mjs";
 import { LANGUAGE, _ } from "../lib/words.mjs";
 import { isOutageShown } from "../page/outage.mjs";
 import { findInputProblem } from "./graph-inputs.mjs";
@@ -60,7 +61,7 @@ export function useMessages(props, data, coming, field) {
 function useLeaveQuestion(isUnsent) {
   useLayoutEffect(() => {
     if (!isUnsent) return undefined;
-    const onLeave = (event) => window.waymark.isLeaving || event.preventDefault();
+    const onLeave = (event) => isLeaving() || event.preventDefault();
     addEventListener("beforeunload", onLeave);
     return () => removeEventListener("beforeunload", onLeave);
   }, [isUnsent]);

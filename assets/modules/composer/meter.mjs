@@ -2,6 +2,7 @@
 import { formatCount, formatDollars, formatModelUsages, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { usePopover } from "../lib/popover.mjs";
+import { fetchAsPage } from "../lib/session.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";
 import { LANGUAGE, _, ngettext } from "../lib/words.mjs";
 
@@ -93,7 +94,7 @@ function UsageSoFar({ thread, version }) {
   const [text, setText] = useState("…");
   useEffect(() => {
     const controller = new AbortController();
-    fetch(`/api/threads/${encodeThread(thread)}/usage`, { signal: controller.signal })
+    fetchAsPage(`/api/threads/${encodeThread(thread)}/usage`, { signal: controller.signal })
       .then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(String(reply.status)))))
       .then((used) => setText(describeTotalUsage(used)))
       .catch(() => controller.signal.aborted || setText(_("Usage cannot be read right now.")));

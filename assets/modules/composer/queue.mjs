@@ -130,8 +130,7 @@ function joinMessages(before, { text, files, unread = [] }, isAfterEnd) {
 }
 
 /**
- * Recover the queue after a reload of the tab, and a message that was sent before this module was there (early-field.js).
- * A message that lost its files, or its conversation, returns to the field.
+ * Recover the queue after a reload of the tab. A message that lost its files, or its conversation, returns to the field.
  */
 function recoverQueued(thread, field, isBusy) {
   if (thread === null) returnQueued(readThread(location.pathname), field); // it may be gone

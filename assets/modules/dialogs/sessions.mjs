@@ -1,6 +1,7 @@
 /** The button for the list of sessions, and the end of the page's own session. */
 import { lazy } from "../lib/lazy.mjs";
 import { readPageKey } from "../lib/page-key.mjs";
+import { fetchAsPage, isLeaving } from "../lib/session.mjs";
 import { _ } from "../lib/words.mjs";
 import { showDialog } from "../page/keys.mjs";
 
@@ -18,17 +19,17 @@ const SessionsDialog = lazy(
 /** Leave the page when its session ends: on the start page, nothing else would tell it. */
 function followSession() {
   const key = readPageKey();
-  if (!key || window.waymark.isLeaving) return; // nobody signs in, or somebody signs out
+  if (!key || isLeaving()) return; // nobody signs in, or somebody signs out
   const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/sessions/end`, ["waymark", key]);
   const deadline = setTimeout(() => socket.close(), HANDSHAKE_MS);
   socket.onopen = () => clearTimeout(deadline);
   socket.onclose = ({ code }) => setTimeout(returnToSession, code === SESSION_ENDED ? 0 : RETRY_MS);
 }
 
-/** If the session has ended, the request itself leaves the page (see early.js). */
+/** If the session has ended, the request itself leaves the page (see lib/session.mjs). */
 async function returnToSession() {
-  if (window.waymark.isLeaving) return;
-  const reply = await fetch("/api/sessions").catch(() => null);
+  if (isLeaving()) return;
+  const reply = await fetchAsPage("/api/sessions").catch(() => null);
   if (reply?.ok) followSession();
   else if (reply?.status !== 401) setTimeout(returnToSession, RETRY_MS);
 }

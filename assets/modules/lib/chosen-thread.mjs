@@ -12,7 +12,7 @@ const { useSyncExternalStore } = window.React;
  */
 
 /** @type {ChosenThread} */
-let chosen = { thread: readThread(location.pathname), isShown: true, isLost: false, visit: 0 };
+let chosen = { thread: readThread(location.pathname), isShown: false, isLost: false, visit: 0 };
 /** @type {{work: () => void, onDrop: () => void}[]} */
 let waiting = [];
 const listeners = new Set();

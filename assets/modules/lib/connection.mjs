@@ -7,6 +7,7 @@
 import { createRequestId } from "./actions.mjs";
 import { readPageKey } from "./page-key.mjs";
 import { readOption, storeOption } from "./page-options.mjs";
+import { fetchAsPage, isLeaving } from "./session.mjs";
 import { showToastWhenFree } from "./toast.mjs";
 import { _ } from "./words.mjs";
 
@@ -167,7 +168,7 @@ class PolledConnection {
   }
 
   async #ask() {
-    if (this.#isAsking || this.#isClosed || window.waymark.isLeaving) return;
+    if (this.#isAsking || this.#isClosed || isLeaving()) return;
     this.#isAsking = true;
     clearTimeout(this.#timer);
     let wait = QUIET_MS;
@@ -234,7 +235,7 @@ class PolledConnection {
 /** @returns {Promise<{frames: string[], code: number|null}|null>} null without a reply of the server */
 async function post(address, body = "") {
   try {
-    const reply = await fetch(address, { method: "POST", body, signal: AbortSignal.timeout(MAX_REQUEST_MS) });
+    const reply = await fetchAsPage(address, { method: "POST", body, signal: AbortSignal.timeout(MAX_REQUEST_MS) });
     return reply.ok ? await reply.json() : null;
   } catch {
     return null;

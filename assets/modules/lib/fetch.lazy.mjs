@@ -1,5 +1,6 @@
 /** Fetch content that is shown on request. */
 import { useNetworkReturn } from "./online.lazy.mjs";
+import { fetchAsPage } from "./session.mjs";
 import { _ } from "./words.mjs";
 
 const { useEffect, useState } = window.React;
@@ -21,7 +22,7 @@ export function useFetch(address, goneText, revision) {
   useEffect(() => {
     const controller = new AbortController();
     const fail = (status) => setResult({ address, content: null, status });
-    fetch(address, { signal: controller.signal })
+    fetchAsPage(address, { signal: controller.signal })
       .then(async (reply) =>
         reply.ok
           ? setResult({ address, content: await reply.json(), status: null })

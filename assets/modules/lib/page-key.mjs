@@ -1,4 +1,4 @@
-/** The page's key, which opens the door together with the cookie. sign-in.js keeps it; early.js adds it to requests. */
+/** The page's key, which opens the door together with the cookie. sign-in.js keeps it; session.mjs adds it to requests. */
 const KEY = "waymark.page-key";
 
 /** @returns {string|null} null without a sign-in */

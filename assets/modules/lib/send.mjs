@@ -1,4 +1,5 @@
 /** One request with a JSON reply, for all dialogs: its outcome is the reply, or a problem that a person can read. */
+import { fetchAsPage } from "./session.mjs";
 const SERVER_ERROR = 500;
 const PROXY_ERRORS = [502, 504]; // the server itself never answers so
 const UNAVAILABLE = 503; // of the server or of a proxy
@@ -25,7 +26,7 @@ function isOfProxy({ status, headers }) {
  */
 export async function fetchReply(address, options, repeats = false) {
   for (const wait of [...(repeats ? REPEATED_AFTER_MS : []), null]) {
-    const reply = await fetch(address, options);
+    const reply = await fetchAsPage(address, options);
     if (!isOfProxy(reply)) return reply;
     if (wait !== null) await new Promise((resolve) => setTimeout(resolve, wait));
   }

@@ -1,5 +1,6 @@
 /** Show the place of a message, a branch or a checkpoint that the server locates. */
 import { getChosenThread } from "./chosen-thread.mjs";
+import { fetchAsPage } from "./session.mjs";
 import { showMessage } from "./show-message.mjs";
 import { showToast } from "./toast.mjs";
 import { _ } from "./words.mjs";
@@ -37,7 +38,7 @@ export async function showPlace(thread, address, noun, goneText) {
 }
 
 async function fetchPlace(address, goneText, unreadableText) {
-  const reply = await fetch(address).catch(() => null);
+  const reply = await fetchAsPage(address).catch(() => null);
   if (reply?.ok) return reply.json();
   showToast(reply?.status === 404 ? goneText : unreadableText);
   return null;

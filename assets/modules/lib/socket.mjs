@@ -2,6 +2,7 @@
 import { connect, START_PATH } from "./connection.mjs";
 import { forgetRun, recordRun } from "./live-run.mjs";
 import { recordVersion } from "./seen-version.mjs";
+import { fetchAsPage, isLeaving } from "./session.mjs";
 import { encodeThread } from "./thread-ids.mjs";
 
 const FIRST_WAIT_MS = 200;
@@ -84,11 +85,11 @@ class Reconnection {
 
   /**
    * Go on with another session, for example after a new link in another tab. Without one, the request leaves the page (see
-   * early.js).
+   * session.mjs).
    */
   async returnToSession() {
     this.#isLost = true;
-    const reply = window.waymark.isLeaving ? null : await fetch("/api/sessions").catch(() => null);
+    const reply = isLeaving() ? null : await fetchAsPage("/api/sessions").catch(() => null);
     if (!this.#isStopped && reply?.status !== 401) this.noteLoss();
   }
 
@@ -101,7 +102,7 @@ class Reconnection {
 
   #openNow() {
     clearTimeout(this.#timer);
-    if (window.waymark.isLeaving) return;
+    if (isLeaving()) return;
     this.#isLost = false;
     this.#open();
   }
@@ -121,7 +122,7 @@ class StartSocket {
 
   constructor(on) {
     this.#on = on;
-    if (!window.waymark.isLeaving) this.#open();
+    if (!isLeaving()) this.#open();
   }
 
   /** End here. @returns {import("./connection.mjs").Connection|null} the socket, if it is open */
@@ -177,7 +178,7 @@ class ThreadSocket {
   }
 
   open() {
-    if (window.waymark.isLeaving) return;
+    if (isLeaving()) return;
     this.attach(connect(`/api/threads/${encodeThread(this.#thread)}/events${this.#query}`));
   }
 

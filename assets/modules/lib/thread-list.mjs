@@ -1,4 +1,5 @@
 /** The list of conversations that the page has: it is merged with what changes, so that no change sends all of it. */
+import { fetchAsPage } from "./session.mjs";
 
 /** @typedef {import("./types.mjs").ThreadItem} ThreadItem */
 
@@ -51,7 +52,7 @@ export async function fetchThreads({ view, text = "", after, limit, signal }) {
   const place = after && { after: after.id, updated: after.updated, pinned: after.pinned };
   const query = new URLSearchParams({ view, ...(text && { q: text }), ...place, ...(limit && { limit }) });
   try {
-    const reply = await fetch(`/api/threads?${query}`, { signal });
+    const reply = await fetchAsPage(`/api/threads?${query}`, { signal });
     return reply.ok ? await reply.json() : null;
   } catch {
     return null;

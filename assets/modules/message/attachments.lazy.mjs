@@ -1,6 +1,7 @@
 /** The files of a message. */
 import { formatSize } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { fetchAsPage } from "../lib/session.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -50,7 +51,7 @@ function usePicture(address) {
     let href = null;
     const load = async () => {
       try {
-        const reply = await fetch(address, { signal: controller.signal });
+        const reply = await fetchAsPage(address, { signal: controller.signal });
         if (!reply.ok) throw new Error(reply.statusText);
         const content = await reply.blob();
         if (!controller.signal.aborted) setSource((href = URL.createObjectURL(content)));

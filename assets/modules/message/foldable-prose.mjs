@@ -1,5 +1,6 @@
 /** The text of a message, folded if it is long, and the link to the rest that the page does not hold. */
 import { usePageOption } from "../lib/page-options.mjs";
+import { fetchAsPage } from "../lib/session.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { Prose } from "./prose.mjs";
@@ -71,7 +72,7 @@ function useShownHtml({ id, role, html }) {
 /** @returns {Promise<string|null>} null when it cannot be read: then the question stays as it was written */
 async function fetchFormatted(address, signal) {
   try {
-    const reply = await fetch(address, { signal });
+    const reply = await fetchAsPage(address, { signal });
     return reply.ok ? (await reply.json()).html : null;
   } catch {
     return null;

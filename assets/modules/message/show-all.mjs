@@ -1,4 +1,5 @@
 /** The link from the beginning of a long text to all of it. */
+import { fetchAsPage } from "../lib/session.mjs";
 import { LANGUAGE, _, ngettext } from "../lib/words.mjs";
 const { createElement: h } = window.React;
 
@@ -37,7 +38,7 @@ export function ShowAllCalls({ more }) {
 export async function fetchWholeText({ text, more }) {
   if (!more) return text;
   try {
-    const reply = await fetch(more.address);
+    const reply = await fetchAsPage(more.address);
     return reply.ok ? await reply.text() : null;
   } catch {
     return null;

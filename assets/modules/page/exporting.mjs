@@ -1,6 +1,7 @@
 /** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
 import { lazy } from "../lib/lazy.mjs";
 import { readRefusal } from "../lib/send.mjs";
+import { fetchAsPage } from "../lib/session.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 import { saveFile } from "./file-links.mjs";
@@ -38,7 +39,7 @@ async function readFile(answer, show) {
 async function fetchExport(form) {
   const body = new URLSearchParams(new FormData(form));
   return followRequest({ title: _("Export") }, async (headers, show) => {
-    const answer = await fetch(form.action, { method: "POST", body, headers });
+    const answer = await fetchAsPage(form.action, { method: "POST", body, headers });
     const warning = await readWarning(answer);
     return { name: readFileName(answer), warning, content: await readFile(answer, show) };
   });

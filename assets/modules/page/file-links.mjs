@@ -1,4 +1,5 @@
 /** Open links to files and texts of messages: the browser alone could not add the page's key to the request. */
+import { fetchAsPage } from "../lib/session.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -18,7 +19,7 @@ export function saveFile(name, content) {
 async function openLink(link) {
   const tab = link.download ? null : window.open("", "_blank");
   try {
-    const reply = await fetch(link.href);
+    const reply = await fetchAsPage(link.href);
     if (!reply.ok) throw new Error(reply.statusText);
     const content = await reply.blob();
     if (tab === null) saveFile(link.download || "file", content);

@@ -103,3 +103,10 @@ export function watchKeys() {
     } else lastEscape = -Infinity;
   });
 }
+
+/** Leave the keys of an input method to it: no other listener of the page hears them. */
+export function watchInputMethods() {
+  // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
+  const keep = (event) => (event.isComposing || event.keyCode === 229) && event.stopImmediatePropagation();
+  window.addEventListener("keydown", keep, true);
+}

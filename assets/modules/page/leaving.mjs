@@ -1,5 +1,6 @@
 /** The end of the page's own session, by the person. */
 import { removePageKey } from "../lib/page-key.mjs";
+import { fetchAsPage, leaveSession, setLeaving } from "../lib/session.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -8,18 +9,21 @@ import { _ } from "../lib/words.mjs";
  * session.
  */
 export async function leave(end) {
-  window.waymark.isLeaving = true;
+  setLeaving(true);
   const hasEnded = await end();
-  if (!hasEnded) return (window.waymark.isLeaving = false);
+  if (!hasEnded) {
+    setLeaving(false);
+    return false;
+  }
   removePageKey();
-  window.waymark.leaveSession("/sign-in?signed-out="); // a provider signs out, too
+  leaveSession("/sign-in?signed-out="); // a provider signs out, too
   return true;
 }
 
 /** End the session, and leave the page. */
 export async function signOut() {
   const hasEnded = await leave(() =>
-    fetch("/api/sessions/current/end", { method: "POST" }).then(
+    fetchAsPage("/api/sessions/current/end", { method: "POST" }).then(
       ({ ok }) => ok,
       () => false,
     ),

@@ -1,6 +1,7 @@
 /** A long request: after a second its progress is shown, and it can be cancelled. */
 import { createRequestId } from "../lib/actions.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { fetchAsPage } from "../lib/session.mjs";
 
 const SHOWN_AFTER_MS = 1000;
 const READ_EVERY_MS = 400;
@@ -80,7 +81,7 @@ class LongRequest {
   }
 
   async #readProgress() {
-    const answer = await fetch(`/api/requests/${this.#id}`).catch(() => null);
+    const answer = await fetchAsPage(`/api/requests/${this.#id}`).catch(() => null);
     const progress = answer?.status === 200 ? await answer.json() : null;
     if (!this.#isEnded && this.#isRead) this.#box.show(progress);
   }
@@ -89,7 +90,7 @@ class LongRequest {
     this.#box?.showCancelling();
     this.#abort.abort();
     // a lost request is reported itself
-    fetch(`/api/requests/${this.#id}/cancel`, { method: "POST" }).catch(() => undefined);
+    fetchAsPage(`/api/requests/${this.#id}/cancel`, { method: "POST" }).catch(() => undefined);
   };
 
   #cancelInDialog = (event) => {

@@ -2,6 +2,7 @@
 import { useActions } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { setProperties } from "../lib/properties.mjs";
+import { fetchAsPage } from "../lib/session.mjs";
 import { reportLostRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -13,7 +14,7 @@ const POLL_MS = 2000;
 /** @returns {Promise<{status: string, store: string}|null>} null when the server itself does not answer */
 async function fetchHealth() {
   try {
-    return await (await fetch("/healthz")).json();
+    return await (await fetchAsPage("/healthz")).json();
   } catch {
     return null;
   }

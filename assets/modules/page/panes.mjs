@@ -1,6 +1,6 @@
 /**
  * The side panes: beside the conversation, where they fold, and below 64 em sheets over it, with their focus. The browser
- * remembers a fold and a width; early.js applies them before the first paint, with the same keys.
+ * remembers a fold and a width; first-paint.js applies them before the first paint, with the same keys.
  */
 const NARROW = "(width < 64em)";
 const SMALL = "(width < 75em)"; // History is folded at first
@@ -27,7 +27,7 @@ export function subscribeToPanes(listener) {
 
 /** @param {"threads"|"history"} name */
 export function isPaneShown(name) {
-  if (isNarrow()) return findShell().classList.contains(SHEETS[name]);
+  if (isNarrow()) return findShell()?.classList.contains(SHEETS[name]) ?? false;
   const state = document.documentElement.getAttribute(`data-${name}`);
   return state ? state === "open" : name === "threads" || !matchMedia(SMALL).matches;
 }

@@ -3,6 +3,7 @@
  */
 import { findDirection } from "../lib/direction.mjs";
 import { formatAge } from "../lib/format.mjs";
+import { fetchAsPage } from "../lib/session.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { openPlace } from "../lib/show-place.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
@@ -63,7 +64,7 @@ export function useSearch(text) {
 
 async function fetchHits(text, signal) {
   try {
-    const reply = await fetch(`/api/search?${new URLSearchParams({ q: text, thread: getOpenThread() })}`, { signal });
+    const reply = await fetchAsPage(`/api/search?${new URLSearchParams({ q: text, thread: getOpenThread() })}`, { signal });
     if (reply.ok) return await reply.json();
   } catch {
     if (signal.aborted) return NOTHING;

@@ -1,4 +1,4 @@
-/** Theme: light, dark or system. early.js applies the choice before the first paint, with the same key. */
+/** Theme: light, dark or system. first-paint.js applies the choice before the first paint, with the same key. */
 const KEY = "waymark.theme";
 const CHOICES = ["light", "dark", "system"];
 

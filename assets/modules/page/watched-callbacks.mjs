@@ -1,18 +1,29 @@
-/** Report a server that does not answer: Dash itself shows nothing after a click. */
+/** Watch Dash's requests: for one that fails, or is answered by another version of the page, Dash has no hook. */
 import { watchReply } from "../lib/late-reply.mjs";
+import { buildHeaders, fetchInSession } from "../lib/session.mjs";
 import { followRequest } from "./long-request.mjs";
 import { IMPORT } from "./upload.mjs";
 
+const DASH = "_dash-";
 const CALLBACKS = "_dash-update-component";
 /** A step of an import, in the body of Dash's request. */
 const IMPORTS = /"changedPropIds":\["(?:import-file\.data|import-confirm\.n_clicks|import-merge\.n_clicks)"/;
 
-/** Wrap `fetch` to watch Dash's requests: Dash has no hook for a request that failed. */
+/**
+ * Dash's hooks before its requests (components/page.py): give them the headers of the page. Dash merges those of its store
+ * into each request.
+ */
+export function authorizeDash() {
+  Object.assign(window.dash_stores[0].getState().config.fetch.headers, buildHeaders());
+}
+
 export function watchRequests() {
   const originalFetch = window.fetch;
   window.fetch = (address, options) => {
-    if (!String(address).includes(CALLBACKS)) return originalFetch(address, options);
-    const send = (headers) => originalFetch(address, { ...options, headers: { ...options.headers, ...headers } });
+    if (!String(address).includes(DASH)) return originalFetch(address, options);
+    const send = (headers) =>
+      fetchInSession(() => originalFetch(address, { ...options, headers: { ...options.headers, ...headers } }));
+    if (!address.includes(CALLBACKS)) return send({});
     return watchReply(() => (IMPORTS.test(options.body) ? followRequest(IMPORT, send) : send({})));
   };
 }

@@ -3,6 +3,7 @@ import { getChosenThread } from "../lib/chosen-thread.mjs";
 import { formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { useNetworkReturn } from "../lib/online.lazy.mjs";
+import { fetchAsPage } from "../lib/session.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";
@@ -108,7 +109,7 @@ function usePathHits(thread, text, version) {
 
 async function fetchPathHits(thread, text, signal) {
   try {
-    const reply = await fetch(`/api/threads/${encodeThread(thread)}/find?${new URLSearchParams({ q: text })}`, {
+    const reply = await fetchAsPage(`/api/threads/${encodeThread(thread)}/find?${new URLSearchParams({ q: text })}`, {
       signal,
     });
     if (reply.ok) return await reply.json();

@@ -31,6 +31,7 @@ from components.workers.rendering import Renderer
 from config import Settings
 from tests.checkpoints.conversations import talked
 from tests.rounds import Rounds, given_examples
+from tests.running_app import request_panels
 from words import set_language
 
 ROOT = Path(__file__).parents[3]
@@ -191,12 +192,14 @@ def test_every_view_formats_code_and_the_app_ends_the_process_that_does(tmp_path
         app = create_app(Settings(data_dir=tmp_path / "data", model="demo", auth="none"), port=8050)
         thread_id = talked(app.services.store, "Hello.", "Hello.", "Show me.", "```python\nx = 1\n```")
         checkpoint = app.services.store.list_checkpoints(thread_id)[0].id
-        headers = {"origin": ORIGIN, "referer": f"{ORIGIN}/t/{thread_id}"}
+        headers = {"origin": ORIGIN}
         views = ("agents/main", f"comparison?one=checkpoint:{checkpoint}")
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app.asgi), base_url=ORIGIN, headers=headers) as browser:
-            for address in ("/_dash-layout", *(f"/api/threads/{thread_id}/{view}" for view in views)):
-                assert "data-language" in (await browser.get(address)).text, address
-                assert 'class=\\"mi\\"' in (await browser.get(address)).text, address
+            answers = [await request_panels(browser, f"/t/{thread_id}")]
+            answers += [await browser.get(f"/api/threads/{thread_id}/{view}") for view in views]
+            for answer in answers:
+                assert "data-language" in answer.text, answer.url
+                assert 'class=\\"mi\\"' in answer.text, answer.url
         [worker] = app.services.renderer._workers._idle
         await app.close()
         assert not worker.is_alive

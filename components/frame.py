@@ -1,0 +1,114 @@
+"""The frame of the page: the bar, and a pane for each of the conversations, the conversation and its history."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from components.panels import chat, history, person, threads, undo_redo
+from components.widgets import BranchChip, Icon, PaneButton, build_menu_item
+from words import N_, _
+
+FRAME_ID = "shell"
+# The palette has commands with these names (assets/modules/lib/commands.mjs).
+SUMMARISE_COMMAND = N_("Summarise the conversation")
+RUN_AGAIN_COMMAND = N_("Run again")
+
+
+def build_skip_links() -> Component:
+    links = {
+        "composer": ("#composer", _("Skip to the message field")),
+        "chat": ("#chat", _("Skip to the conversation")),
+        "history": ("#history-pane", _("Skip to History")),
+    }
+    region: Any = {name: {"data-region": name} for name in links}
+    items = [html.A(text, href=href, **region[name]) for name, (href, text) in links.items()]
+    return html.Nav(items, className="skip-links", **_aria_label(_("Skip links")))
+
+
+def build_frame(items: Sequence[Component]) -> Component:
+    """Build the bar and the three panes. The items are the panels' own in the menu of the bar."""
+    of_threads: Any = {"id": "threads-pane", "aria-labelledby": "threads-heading"}
+    of_history: Any = {"id": "history-pane", "aria-labelledby": "history-heading"}
+    threads_edge = _build_pane_edge("threads", _("Width of the conversations"), 256)
+    history_edge = _build_pane_edge("history", _("Width of History"), 352)
+    return html.Div(
+        [
+            html.Header(_build_topbar(items), className="topbar"),
+            html.Nav([threads.layout(), threads_edge], className="pane pane-threads", **of_threads),
+            html.Main(chat.layout(), id="chat", className="pane pane-chat"),
+            html.Aside([history_edge, history.layout()], className="pane pane-history", **of_history),
+        ],
+        id=FRAME_ID,
+        className="shell",
+    )
+
+
+def _build_pane_edge(pane: str, label: str, width: int) -> Component:
+    described: Any = {
+        "data-pane": pane,
+        "aria-orientation": "vertical",
+        "aria-controls": f"{pane}-pane",
+        "aria-valuenow": width,
+        **_aria_label(label),
+    }
+    return html.Div(className="pane-edge", role="separator", tabIndex=0, **described)
+
+
+def _build_topbar(items: Sequence[Component]) -> list[Component]:
+    """Build the bar: the conversation, the search, undo and redo, and a menu with everything else."""
+    brand = html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand")
+    keys = html.Kbd([html.Span("Ctrl K", className="not-mac"), html.Span("⌘ K", className="only-mac")])
+    find = [Icon(name="search"), html.Span(_("Search everything")), keys]
+    theme: Any = {"title": _("Change the theme"), "data-command": _("Change the theme"), "className": "when-roomy"}
+    names: Any = {
+        "aria-expanded": "false",
+        "aria-controls": "more",
+        "title": _("More"),
+        **_aria_label(_("Conversation menu")),
+    }
+    return [
+        html.Div([PaneButton(name="threads"), brand], className="topbar-start"),
+        html.Div([html.H1(id=chat.Ids.TITLE, dir="auto"), BranchChip()], className="topbar-title"),
+        html.Button(find, id="open-palette", className="find", **_aria_label(_("Search everything"))),
+        *undo_redo.bar_buttons(),
+        html.Div(
+            [
+                html.Button(Icon(name="three-dots"), id="show-more", **names),
+                html.Div(_build_menu(items), id="more", role="group", **_aria_label(_("Conversation menu"))),
+            ],
+            className="bar-menu",
+        ),
+        html.Button(Icon(name="theme"), id="theme", **theme),
+        PaneButton(name="history"),
+    ]
+
+
+def _build_menu(items: Sequence[Component]) -> list[Component]:
+    """Build the items of the menu. On a phone, some of them press a button for which the bar has no room."""
+    for_phones: Any = [
+        {"className": "menu-item when-phone", "data-press": button} for button in (undo_redo.Ids.REDO, "theme")
+    ]
+    summarise: Any = {"data-run": _(SUMMARISE_COMMAND)}
+    run_again: Any = {"data-run": _(RUN_AGAIN_COMMAND)}
+    return [
+        html.Button([Icon(name="arrow-clockwise"), html.Span(_("Redo"))], **for_phones[0]),
+        *items,
+        # The browser has this dialog (assets/modules/dialogs/usage.mjs).
+        build_menu_item("bar-chart", _("Usage"), "usage"),
+        build_menu_item("text-wrap", _("Summarise…"), "summarise", **summarise),
+        build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),
+        html.Hr(),
+        build_menu_item("person", _("Sessions"), person.Ids.SESSIONS),
+        person.build_audit_item(),
+        build_menu_item("keyboard", _("Keys"), "keys"),
+        html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1]),
+        html.Hr(),
+        undo_redo.build_clear_item(),
+        person.build_line(),
+    ]
+
+
+def _aria_label(name: str) -> Any:
+    return {"aria-label": name}
