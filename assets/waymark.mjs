@@ -23,7 +23,8 @@ import { authorizeDash, watchRequests } from "./modules/page/watched-callbacks.m
 import { watchSessions } from "./modules/dialogs/sessions.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
-import { closeDialog, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
+import { watchNetworkReturn } from "./modules/page/dialog-problems.mjs";
+import { closeDialog, focusInDialog, navigate, openDialog } from "./modules/page/dialog-callbacks.mjs";
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchVersion } from "./modules/page/new-version.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
@@ -38,7 +39,6 @@ import { SettingsButton } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { History } from "./modules/history/history.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
-import { watchUsage } from "./modules/dialogs/usage.mjs";
 
 // What Dash calls: components of components/widgets.py, and clientside callbacks.
 const components = {
@@ -50,6 +50,7 @@ const clientside = {
   focusInDialog,
   navigate,
   closeDialog,
+  openDialog,
   requestLog,
   readPanels,
   showUpdateToast,
@@ -70,7 +71,7 @@ watchSessions();
 watchPeople();
 watchSharing();
 watchAudit();
-watchUsage();
+watchNetworkReturn();
 watchRequests();
 watchLostFocus();
 watchUndo();

@@ -20,7 +20,7 @@ from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_
 from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from commands.arguments import Arguments
 from commands.output import EXIT_DAMAGED, EXIT_OK, CommandRefusedError, print_line, print_text
-from components.views.usage_table import describe_usage
+from components.views.usage_table import PersonUsage, sum_usage
 from config import Settings
 from server.terminal import ProgressLine
 from startup.factory import build_prices
@@ -31,8 +31,14 @@ _AUDIT_PORTION = 1_000
 
 def print_usage(_: Arguments, settings: Settings) -> int:
     with closing(Database.open_read_only(settings.connection_url)) as database:
-        print_text(json.dumps(describe_usage(read_usage_of_all(Store(database)), build_prices(settings)), indent=2))
+        people = sum_usage(read_usage_of_all(Store(database)), build_prices(settings))
+    print_text(json.dumps([*map(_describe_usage, people)], indent=2))
     return EXIT_OK
+
+
+def _describe_usage(person: PersonUsage) -> dict[str, object]:
+    periods = [{"days": days, **asdict(usage)} for days, usage in person.periods.items()]
+    return {"name": person.name, "conversations": person.conversations, "storage": person.storage, "periods": periods}
 
 
 def verify(_: Arguments, settings: Settings) -> int:

@@ -1,23 +1,30 @@
-"""The dialogs of the panels. Cancel, Escape and the browser's Back close them."""
+"""The dialogs of the panels. Cancel, Escape and the browser's Back close them.
 
-from collections.abc import Callable, Mapping, Sequence
+A `Confirmation` is a form with one action. A `ReadDialog` is opened in the browser at once, and a callback fills it.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 
+from checkpoints import StateError
 from components import page_state
 from components.actions import Action, Answer, Handler
 from components.properties import set_properties
 from components.services import Services
-from words import _
+from words import _, say
 
 CONFIRM = "confirm"
 
 
-def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False) -> Modal:
+def build_modal(
+    identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False, size: str | None = None
+) -> Modal:
     """Build a dialog with the ids `X` and `X-title`.
 
     It does not fade. Bootstrap takes the end of any transition inside a dialog, such as a button's colour, for the end of
@@ -25,7 +32,7 @@ def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scro
     """
     header = ModalHeader(ModalTitle(title, id=f"{identifier}-title", tag="h2"), close_button=False)
     placed = {"centered": True, "scrollable": scrollable, "labelledby": f"{identifier}-title"}
-    return Modal([header, *parts], id=identifier, is_open=False, fade=False, **placed)
+    return Modal([header, *parts], id=identifier, is_open=False, fade=False, size=size, **placed)
 
 
 def build_long_body(*children: Component, **properties: Any) -> html.Div:
@@ -102,3 +109,78 @@ def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
         State(identifier, "is_open"),
         prevent_initial_call=True,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDialog:
+    """A dialog that the button `opener` opens, and whose content is read then.
+
+    `read` returns the content for the conversation of the page's address, or for none. `fields` are the form above it, which
+    a reading leaves alone. The title is marked for translation.
+    """
+
+    identifier: str
+    title: str
+    opener: str
+    read: Callable[[Services, str | None], Awaitable[Sequence[Component]]]
+    fields: Callable[[], Sequence[Component]] = _build_nothing
+    buttons: Callable[[], Sequence[Component]] = _build_nothing
+    size: str = "lg"
+
+    def build(self) -> Modal:
+        """Build a dialog with ids `X`, `X-body`, `X-problem`, `X-again`, `X-cancel` and `X-opened`."""
+        identifier = self.identifier
+        content = dcc.Loading(
+            html.Div(id=f"{identifier}-body"),
+            delay_show=300,
+            custom_spinner=html.P(_("Reading…"), className="quiet", role="status"),
+        )
+        close = Button(_("Close"), id=f"{identifier}-cancel", color="secondary", outline=True, type="button")
+        opened = dcc.Store(id=f"{identifier}-opened")
+        parts = [
+            build_long_body(_build_problem(identifier), *self.fields(), content, opened),
+            ModalFooter([close, *self.buttons()]),
+        ]
+        return build_modal(identifier, _(self.title), parts, scrollable=True, size=self.size)
+
+    def register(self, app: Dash, services: Services) -> None:
+        """Open the dialog with the press, and fill it by a callback."""
+        identifier = self.identifier
+        register_dialog(app, identifier)
+        app.clientside_callback(  # type: ignore[no-untyped-call]
+            ClientsideFunction("waymark", "openDialog"),
+            Output(identifier, "is_open", allow_duplicate=True),
+            Output(f"{identifier}-opened", "data"),
+            Input(self.opener, "n_clicks"),
+            State(identifier, "id"),
+            prevent_initial_call=True,
+        )
+
+        @app.callback(
+            Output(f"{identifier}-body", "children"),
+            Input(f"{identifier}-opened", "data"),
+            Input(f"{identifier}-again", "n_clicks"),
+            State(page_state.Ids.URL, "pathname"),
+            prevent_initial_call=True,
+            on_error=partial(report_in, identifier),
+        )
+        async def fill(_: Any, __: Any, pathname: str | None) -> Sequence[Component]:
+            return await self.read(services, page_state.parse_thread_id(pathname))
+
+
+def _build_problem(identifier: str) -> Component:
+    """Build the line about a request of the dialog that failed. It is of the server, or of page/dialog-problems.mjs."""
+    again = html.Button(_("Try again"), id=f"{identifier}-again", className="btn btn-sm btn-outline-secondary")
+    text = html.Span(id=f"{identifier}-problem-text")
+    return html.Div([text, " ", again], id=f"{identifier}-problem", className="dialog-problem", role="alert", hidden=True)
+
+
+def report_in(identifier: str, error: Exception) -> None:
+    """Show the sentence of a refused request in its dialog. Use it as `on_error` of the dialog's callbacks.
+
+    Any other error is the server's: its answer has a number for the log, and the page shows that in the dialog.
+    """
+    if not isinstance(error, StateError):
+        raise error
+    set_properties(f"{identifier}-problem-text", {"children": say(error)})
+    set_properties(f"{identifier}-problem", {"hidden": False})

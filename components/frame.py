@@ -95,8 +95,6 @@ def _build_menu(items: Sequence[Component]) -> list[Component]:
     return [
         html.Button([Icon(name="arrow-clockwise"), html.Span(_("Redo"))], **for_phones[0]),
         *items,
-        # The browser has this dialog (assets/modules/dialogs/usage.mjs).
-        build_menu_item("bar-chart", _("Usage"), "usage"),
         build_menu_item("text-wrap", _("Summarise…"), "summarise", **summarise),
         build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),
         html.Hr(),

@@ -36,6 +36,7 @@ from components.panels import (
     threads,
     toast,
     undo_redo,
+    usage,
 )
 from components.properties import Properties
 from components.replies import to_json, to_plain
@@ -69,6 +70,7 @@ PANELS: tuple[Panel, ...] = (
     toast.PANEL,
     outage.PANEL,
     person.PANEL,
+    usage.PANEL,
 )
 
 

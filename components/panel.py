@@ -7,7 +7,7 @@ from dash import Dash
 from dash.development.base_component import Component
 
 from components.actions import Handlers
-from components.dialog import CONFIRM, Confirmation, register_dialog
+from components.dialog import CONFIRM, Confirmation, ReadDialog, register_dialog
 from components.page_state import PageLocation
 from components.properties import Properties
 from components.services import Services
@@ -33,6 +33,7 @@ class Panel:
     register: Callable[[Dash, Services], None] = _register_nothing
     dialogs: Callable[[], Sequence[Component]] = _build_nothing
     confirmations: Sequence[Confirmation] = ()
+    read_dialogs: Sequence[ReadDialog] = ()
     # These buttons are in the bar's menu.
     buttons: Callable[[], Sequence[Component]] = _build_nothing
     show: Callable[[Services, PageLocation], Properties] = lambda *_: {}
@@ -41,7 +42,11 @@ class Panel:
     actions: Mapping[str, Handlers] = field(default_factory=dict)
 
     def list_dialogs(self) -> list[Component]:
-        return [*self.dialogs(), *(each.build() for each in self.confirmations)]
+        return [
+            *self.dialogs(),
+            *(each.build() for each in self.confirmations),
+            *(each.build() for each in self.read_dialogs),
+        ]
 
     def list_actions(self) -> Mapping[str, Handlers]:
         return {**self.actions, **{each.identifier: {CONFIRM: each.close_and_confirm} for each in self.confirmations}}
@@ -50,3 +55,5 @@ class Panel:
         self.register(app, services)
         for each in self.confirmations:
             register_dialog(app, each.identifier, each.first)
+        for read_dialog in self.read_dialogs:
+            read_dialog.register(app, services)

@@ -150,11 +150,14 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
         return 1
     if name == "pathname":
         return pathname
+    if identifier.endswith("-opened"):  # when a dialog was opened
+        return 1
     return VALUES[identifier]  # a KeyError: say there what it is
 
 
 VALUES: JSON = {  # by the ids of components
     **{"log-wanted": {"count": 50, "opening": True}, "import-file": UPLOADED[0], "import-dialog": False},
+    **{"usage-by": "person", "usage-measure": "cost"},
 }
 
 

@@ -1,4 +1,4 @@
-"""The tokens and the cost of a conversation up to a place by model, and those of people. The page requests them."""
+"""The tokens and the cost of a conversation up to a place, by model. The page requests them."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -9,12 +9,9 @@ from starlette.responses import JSONResponse, Response
 from agent.context.path_figures import PathFigures, measure_figures
 from agent.context.prices import Prices, Usage, count_usage
 from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Runs, Store
-from checkpoints.people.usage import read_own_usage, read_usage_of_all
-from components.people import ADMIN, get_acting_role
 from components.routes.comparison import find_place_end
 from components.services import Services
 from components.views.comparison_view import describe_models
-from components.views.usage_table import describe_usage
 
 
 def add_route(server: FastAPI, services: Services) -> None:
@@ -29,13 +26,6 @@ def add_route(server: FastAPI, services: Services) -> None:
         if not place:
             title = await services.read_snapshot(read_title_usage, services.runs, thread_id, services.prices)
         return JSONResponse(describe_thread_usage(figures, title))
-
-    @server.get("/api/usage")
-    async def get_person_usage() -> Response:
-        """Return the usage of the person who asks, or of everybody for admins."""
-        is_admin = get_acting_role() == ADMIN
-        found = await services.run_blocking(read_usage_of_all if is_admin else read_own_usage, services.store)
-        return JSONResponse({"people": describe_usage(found, services.prices), "is_admin": is_admin})
 
 
 def describe_thread_usage(figures: PathFigures, title: Usage) -> dict[str, Any]:

@@ -253,18 +253,6 @@ def test_everything_can_be_done_with_the_keyboard_alone(shared_server: Server, v
     page.expect_messages(6)
 
 
-def test_a_conversation_opens_filled_and_its_panels_ask_for_nothing(server: Server, visit: Visit) -> None:
-    page = visit(server)
-    page.say("Tell me about stocks")
-    asked: list[str] = []
-    page.tab.on("request", lambda request: asked.append(request.url) if request.method == "POST" else None)
-    page.tab.reload()
-    page.expect_messages(2)
-    expect(page.tab.get_by_role("heading", name="Tell me about stocks")).to_be_visible()
-    expect(page.threads).to_have_count(1)
-    assert asked == []
-
-
 @pytest.mark.slow
 def test_the_icons_of_the_bar_are_at_one_height_on_a_phone(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, **PHONE)

@@ -1,4 +1,6 @@
 /** Clientside callbacks of Dash's dialogs and addresses. */
+import { setProperties } from "../lib/properties.mjs";
+
 const getNoUpdate = () => window.dash_clientside?.no_update;
 
 /**
@@ -31,4 +33,16 @@ export function closeDialog(...values) {
  */
 export function navigate(head) {
   return head?.go && head.go !== location.pathname ? head.go : getNoUpdate();
+}
+
+/**
+ * Clientside callback: open a dialog, and let its content be read anew. What it showed before goes.
+ * @param {number|undefined} clicks of its button
+ * @param {string} dialog its id
+ * @returns {[boolean, number]}
+ */
+export function openDialog(clicks, dialog) {
+  if (!clicks) return [getNoUpdate(), getNoUpdate()];
+  setProperties({ [`${dialog}-body`]: { children: [] }, [`${dialog}-problem`]: { hidden: true } });
+  return [true, Date.now()];
 }

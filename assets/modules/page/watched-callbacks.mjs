@@ -1,6 +1,7 @@
 /** Watch Dash's requests: for one that fails, or is answered by another version of the page, Dash has no hook. */
 import { watchReply } from "../lib/late-reply.mjs";
 import { buildHeaders, fetchInSession } from "../lib/session.mjs";
+import { findProblemLine, sendFromDialog } from "./dialog-problems.mjs";
 import { followRequest } from "./long-request.mjs";
 import { IMPORT } from "./upload.mjs";
 
@@ -24,6 +25,8 @@ export function watchRequests() {
     const send = (headers) =>
       fetchInSession(() => originalFetch(address, { ...options, headers: { ...options.headers, ...headers } }));
     if (!address.includes(CALLBACKS)) return send({});
+    const line = findProblemLine();
+    if (line !== undefined) return watchReply(() => sendFromDialog(line, () => send({})), { isShown: true });
     return watchReply(() => (IMPORTS.test(options.body) ? followRequest(IMPORT, send) : send({})));
   };
 }

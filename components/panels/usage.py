@@ -1,0 +1,83 @@
+"""The usage of the person who asks, or for admins of everybody: a plot by day, and a table."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import partial
+from typing import Any, Literal
+
+from dash import Dash, Input, Output, dcc, html
+from dash.development.base_component import Component
+from dash_bootstrap_components import RadioItems
+
+from checkpoints.people.usage import PeopleUsage, read_own_usage, read_usage_of_all
+from components.dialog import ReadDialog, report_in
+from components.page_state import PageLocation
+from components.panel import Panel
+from components.people import ADMIN, get_acting_role
+from components.properties import Properties
+from components.services import Services
+from components.views.usage_table import build_usage, plot_usage, sum_usage
+from components.widgets import build_menu_item
+from words import N_, _
+
+TITLE = N_("Usage")
+
+
+class Ids(StrEnum):
+    BUTTON = "usage"
+    DIALOG = "usage-dialog"
+    PLOT = "usage-plot"
+    BY = "usage-by"
+    MEASURE = "usage-measure"
+    PERSONS = "usage-by-person"
+
+
+def buttons() -> list[Component]:
+    return [build_menu_item("bar-chart", _(TITLE), Ids.BUTTON)]
+
+
+def build_plot() -> list[Component]:
+    by = {"model": _("By model"), "person": _("By person")}
+    measures = {"tokens": _("Tokens"), "cost": _("Cost")}
+    choices = [
+        html.Div(RadioItems(by, "model", id=Ids.BY, inline=True), id=Ids.PERSONS, hidden=True),
+        RadioItems(measures, "tokens", id=Ids.MEASURE, inline=True),
+    ]
+    named: Any = {"aria-label": _("Usage by day")}
+    plot = dcc.Graph(id=Ids.PLOT, config={"displayModeBar": False}, responsive=True, style={"height": "15rem"})
+    return [html.Div(choices, className="usage-choices"), html.Div(plot, className="usage-plot", role="img", **named)]
+
+
+async def read(services: Services, _thread_id: str | None) -> Sequence[Component]:
+    people = sum_usage(await _read_usage(services), services.prices)
+    note = _("Days are UTC. Storage counts messages and files. Costs are known for models with a price.")
+    return [*build_usage(people, is_admin=_is_admin()), html.P(note, className="quiet")]
+
+
+def register(app: Dash, services: Services) -> None:
+    @app.callback(
+        Output(Ids.PLOT, "figure"),
+        Input(f"{Ids.DIALOG}-opened", "data"),
+        Input(Ids.BY, "value"),
+        Input(Ids.MEASURE, "value"),
+        prevent_initial_call=True,
+        on_error=partial(report_in, Ids.DIALOG),
+    )
+    async def plot(_: Any, by: Literal["model", "person"], measure: Literal["tokens", "cost"]) -> dict[str, Any]:
+        return plot_usage(await _read_usage(services), services.prices, by=by, measure=measure)
+
+
+def show(_: Services, __: PageLocation) -> Properties:
+    return {Ids.PERSONS: {"hidden": not _is_admin()}}
+
+
+async def _read_usage(services: Services) -> PeopleUsage:
+    return await services.run_blocking(read_usage_of_all if _is_admin() else read_own_usage, services.store)
+
+
+def _is_admin() -> bool:
+    return get_acting_role() == ADMIN
+
+
+DIALOG = ReadDialog(Ids.DIALOG, TITLE, Ids.BUTTON, read, fields=build_plot)
+PANEL = Panel(register=register, read_dialogs=[DIALOG], buttons=buttons, show=show)
