@@ -8,6 +8,7 @@ import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
 import { readPanels, watchReturns } from "./modules/lib/panels.mjs";
 import { watchPerson } from "./modules/lib/session.mjs";
+import { Time } from "./modules/lib/time.mjs";
 import { markToast, showUpdateToast } from "./modules/lib/toast.mjs";
 import { watchFormulaCopies } from "./modules/message/formula-copy.mjs";
 import { watchAudit } from "./modules/dialogs/auditing.mjs";
@@ -43,6 +44,7 @@ import { Transcript } from "./modules/transcript/transcript.mjs";
 // What Dash calls: components of components/widgets.py, and clientside callbacks.
 const components = {
   Transcript, Composer, Threads, History, Log, SettingsButton, OutageBanner, Icon, ImportButton, PaneButton, BranchChip,
+  Time,
 };
 const clientside = {
   watchFrame,

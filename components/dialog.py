@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html
 from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 
 from checkpoints import StateError
@@ -173,6 +174,25 @@ def _build_problem(identifier: str) -> Component:
     again = html.Button(_("Try again"), id=f"{identifier}-again", className="btn btn-sm btn-outline-secondary")
     text = html.Span(id=f"{identifier}-problem-text")
     return html.Div([text, " ", again], id=f"{identifier}-problem", className="dialog-problem", role="alert", hidden=True)
+
+
+def build_row_button(text: str, kind: str, row: str, label: str | None = None, **options: Any) -> Component:
+    """Build a button of a row in a list. `label` says to screen readers which row it is of."""
+    named: Any = {"aria-label": label} if label else {}
+    options.setdefault("className", "btn btn-outline-secondary")
+    return html.Button(text, id={"type": kind, "row": row}, **named, **options)
+
+
+def rows_of(kind: str) -> dict[str, Any]:
+    """Return the id that stands for all buttons of a kind: `Input(rows_of("revoke"), "n_clicks")`."""
+    return {"type": kind, "row": ALL}
+
+
+def find_pressed_row() -> str:
+    """Return the row whose button has triggered the callback. Rows that appear trigger it too: `PreventUpdate`."""
+    if not ctx.triggered or not ctx.triggered[0]["value"] or not isinstance(ctx.triggered_id, dict):
+        raise PreventUpdate
+    return str(ctx.triggered_id["row"])
 
 
 def report_in(identifier: str, error: Exception) -> None:

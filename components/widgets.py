@@ -80,6 +80,10 @@ class Icon(_Widget):
     """An icon by its name in Bootstrap Icons."""
 
 
+class Time(_Widget):
+    """A moment, `data` in ISO-8601, in the browser's time zone. With the name “age”, it says how long ago."""
+
+
 def build_menu_item(icon: str, name: str, identifier: str, **options: Any) -> Component:
     """Build a button of the bar's menu, with its name in words."""
     return html.Button([Icon(name=icon), html.Span(name)], id=identifier, className="menu-item", **options)

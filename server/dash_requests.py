@@ -3,6 +3,7 @@
 A callback's body must name a callback with its inputs and outputs. A file must be registered by a package.
 """
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -31,6 +32,8 @@ _OTHER_BODIES = re.compile(r"/api/uploads/|.*/export\Z")
 PACKAGES_PREFIX = "/_dash-component-suites/"
 # A request of the page is parsed on the event loop: 2.5 MB of [] take 0.3 s.
 MAX_REQUEST_VALUES = 20_000
+# Dash writes `ALL` this way in the id of a pattern.
+ANY_ROW = ["ALL"]
 NOT_A_REQUEST_TEXT = "This is not a request of the page.\n"
 
 
@@ -124,7 +127,8 @@ def is_callback_request(request: Any, callbacks: Mapping[str, Any]) -> bool:
 
 
 def _list_given_properties(request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [*request.get("inputs", []), *request.get("state", [])]
+    given = [*request.get("inputs", []), *request.get("state", [])]
+    return [each for each in given if isinstance(each, dict)]
 
 
 def _is_address(value: Any) -> bool:
@@ -134,10 +138,29 @@ def _is_address(value: Any) -> bool:
 def _names_properties(given: Any, expected: Sequence[Mapping[str, Any]]) -> bool:
     if not isinstance(given, list) or len(given) != len(expected):
         return False
-    pairs = zip(given, expected, strict=True)
-    return all(
-        isinstance(each, dict) and each.get("id") == str(known["id"]) and each.get("property") == str(known["property"])
-        for each, known in pairs
+    return all(_names_property(each, known) for each, known in zip(given, expected, strict=True))
+
+
+def _names_property(given: Any, known: Mapping[str, Any]) -> bool:
+    """Return whether a value is given for a property, or a list of them for the property of all rows of a list."""
+    identifier, name = str(known["id"]), str(known["property"])
+    if not identifier.startswith("{"):
+        return isinstance(given, dict) and given.get("id") == identifier and given.get("property") == name
+    pattern = json.loads(identifier)
+    return isinstance(given, list) and all(
+        isinstance(each, dict) and _fits_pattern(each.get("id"), pattern) and each.get("property") == name for each in given
+    )
+
+
+def _fits_pattern(identifier: Any, pattern: Mapping[str, Any]) -> bool:
+    """Return whether an id is one of a pattern, in which `["ALL"]` stands for any text."""
+    return (
+        isinstance(identifier, dict)
+        and identifier.keys() == pattern.keys()
+        and all(
+            isinstance(identifier[key], str) if value == ANY_ROW else identifier[key] == value
+            for key, value in pattern.items()
+        )
     )
 
 

@@ -59,15 +59,29 @@ async def post_json(browser: httpx.AsyncClient, path: str, body: JSON) -> httpx.
 async def post_callback(
     browser: httpx.AsyncClient, trigger: str, values: JSON, *, output: str = "head.data"
 ) -> httpx.Response:
-    """Run the callback that an input triggers and that writes this output; values by id.property."""
+    """Run the callback that an input triggers and that writes this output; values by id.property.
 
-    def fill(parts: list[JSON]) -> list[JSON]:
-        return [{**each, "value": values.get(f"{each['id']}.{each['property']}")} for each in parts]
+    A button of a row triggers by its whole id, as JSON in Dash's notation.
+    """
+    row = json.loads(trigger.rpartition(".")[0]) if trigger.startswith("{") else None
+
+    def is_trigger(part: JSON) -> bool:
+        pattern = json.loads(part["id"]) if row and part["id"].startswith("{") else {}
+        return f"{part['id']}.{part['property']}" == trigger or bool(row and pattern.get("type") == row["type"])
+
+    def fill(parts: list[JSON]) -> list[Any]:
+        return [fill_row(each) if each["id"].startswith("{") else fill_one(each) for each in parts]
+
+    def fill_one(part: JSON) -> JSON:
+        return {**part, "value": values.get(f"{part['id']}.{part['property']}")}
+
+    def fill_row(part: JSON) -> list[JSON]:
+        return [{"id": row, "property": part["property"], "value": 1}] if is_trigger(part) else []
 
     part = next(
         each
         for each in (await browser.get("/_dash-dependencies")).json()
-        if output in each["output"] and trigger in {f"{one['id']}.{one['property']}" for one in each["inputs"]}
+        if output in each["output"] and any(map(is_trigger, each["inputs"]))
     )
     names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in written_properties(part)]
     outputs = names if part["output"].startswith("..") else names[0]

@@ -64,6 +64,7 @@ def test_every_part_that_a_callback_names_is_on_the_page_once(wiring: tuple[JSON
     there = Counter(ids_in(layout))
     named = {part["id"] for each in dependencies for part in [*each["inputs"], *each["state"]]}
     named |= {name.rpartition(".")[0] for each in dependencies for name in outputs(each)}
+    named = {identifier for identifier in named if not identifier.startswith("{")}  # the rows of a list come later
     assert [identifier for identifier in named if there[identifier] != 1] == []
     assert [identifier for identifier, count in there.items() if count > 1] == []
 

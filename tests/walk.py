@@ -131,17 +131,24 @@ def _build_callback(dependency: JSON, pathname: str) -> JSON:
     output = dependency["output"]
     names = output[2:-2].split("...") if output.startswith("..") else [output]
     outputs = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in names]
-    given = {
-        kind: [{**each, "value": _choose_value(each["id"], each["property"], pathname)} for each in dependency[kind]]
-        for kind in ("inputs", "state")
-    }
-    changed = f"{given['inputs'][0]['id']}.{given['inputs'][0]['property']}"
+    given = {kind: [_fill_property(each, pathname) for each in dependency[kind]] for kind in ("inputs", "state")}
+    [first, *_] = given["inputs"]
+    [row, *_] = first if isinstance(first, list) else [first]
+    changed = f"{row['id'] if isinstance(row['id'], str) else json.dumps(row['id'])}.{row['property']}"
     return {
         "output": output,
         "outputs": outputs if output.startswith("..") else outputs[0],
         "changedPropIds": [changed],
         **given,
     }
+
+
+def _fill_property(part: JSON, pathname: str) -> Any:
+    """Give a property a value. Of the rows of a list, one has been pressed."""
+    if not part["id"].startswith("{"):
+        return {**part, "value": _choose_value(part["id"], part["property"], pathname)}
+    kind = json.loads(part["id"])["type"]
+    return [{"id": {"type": kind, "row": ROWS[kind]}, "property": part["property"], "value": 1}]  # a KeyError: say it there
 
 
 def _choose_value(identifier: str, name: str, pathname: str) -> Any:
@@ -153,6 +160,9 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
     if identifier.endswith("-opened"):  # when a dialog was opened
         return 1
     return VALUES[identifier]  # a KeyError: say there what it is
+
+
+ROWS: dict[str, str] = {}  # what the rows of a list are, by the kind of their buttons: a mark
 
 
 VALUES: JSON = {  # by the ids of components

@@ -13,7 +13,7 @@ import pytest
 
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from components import page_state
-from server.dash_requests import CALLBACK_PATH, MAX_REQUEST_VALUES
+from server.dash_requests import CALLBACK_PATH, MAX_REQUEST_VALUES, is_callback_request
 from server.request_bodies import has_more_separators
 from tests.rounds import Rounds
 from tests.running_app import opened, post_json, written_properties
@@ -113,6 +113,33 @@ def test_a_text_that_could_not_be_sent_does_not_fill_the_composer() -> None:
     assert page_state.fill_composer("a", 1, longest + "x")["text"] == ""
 
 
+REVOKE = {"inputs": [{"id": '{"row":["ALL"],"type":"revoke"}', "property": "n_clicks"}], "state": []}
+
+
+def name_rows(*rows: Any, kind: str = "revoke", name: str = "n_clicks") -> dict[str, Any]:
+    given = [[{"id": {"type": kind, "row": row}, "property": name, "value": None} for row in rows]]
+    return {"output": "list.children", "outputs": {"id": "list", "property": "children"}, "inputs": given}
+
+
+@pytest.mark.parametrize(
+    ("request_body", "is_one"),
+    [
+        (name_rows(), True),
+        (name_rows("one", "two"), True),
+        (name_rows(1), False),
+        (name_rows(["ALL"]), False),
+        (name_rows("one", kind="erase"), False),
+        (name_rows("one", name="children"), False),
+        ({**name_rows(), "inputs": [{"id": "one", "property": "n_clicks"}]}, False),
+        ({**name_rows(), "inputs": [[None]]}, False),
+        ({**name_rows(), "inputs": [[{"id": "one", "property": "n_clicks"}]]}, False),
+        ({**name_rows(), "inputs": [[{"id": {"type": "revoke"}, "property": "n_clicks"}]]}, False),
+    ],
+)
+def test_the_rows_of_a_list_are_those_of_its_pattern(request_body: dict[str, Any], is_one: bool) -> None:
+    assert is_callback_request(request_body, {"list.children": {"callback": "revoke", **REVOKE}}) is is_one
+
+
 def test_no_change_of_a_request_is_an_error_of_the_server(
     tmp_path: Path, rounds: Rounds, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -155,7 +182,14 @@ def make_request(part: dict[str, Any], values: dict[str, Any] | None = None) -> 
     """The body that the page sends for a callback."""
 
     def fill(parts: list[Any]) -> list[Any]:
-        return [{**each, "value": (values or {}).get(f"{each['id']}.{each['property']}")} for each in parts]
+        return [fill_rows(each) if each["id"].startswith("{") else fill_one(each) for each in parts]
+
+    def fill_one(part: Any) -> Any:
+        return {**part, "value": (values or {}).get(f"{part['id']}.{part['property']}")}
+
+    def fill_rows(part: Any) -> Any:
+        rows = [{**json.loads(part["id"]), "row": each} for each in ("one", "another")]
+        return [{"id": each, "property": part["property"], "value": 1} for each in rows]
 
     names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in written_properties(part)]
     changed = [f"{each['id']}.{each['property']}" for each in part["inputs"]]
