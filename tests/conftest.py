@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -19,12 +18,11 @@ from tests.fakes.server import FakeServer
 from tests.postgres import Postgres
 from tests.quick_apps import look_for_no_hooks, share_route_parameters
 from tests.quick_databases import copy_empty_database, replay_tables, share_statements
-from tests.rounds import Rounds, Turn, find_left_cells, find_waiting, put_pages_first
+from tests.rounds import Rounds, find_left_cells, find_other_half, put_pages_first
 from words import SOURCE_LANGUAGE, set_language
 
 QUICK = "not long and not slow"
 ALL_ARE_SLOW = re.compile(r"^pytestmark = (\[.*)?pytest\.mark\.(slow|long)\b", re.MULTILINE)
-TURN = pytest.StashKey[str]()
 
 settings.register_profile("waymark", deadline=None)  # speed is measured in benchmarks/, never asserted
 settings.load_profile("waymark")
@@ -38,7 +36,7 @@ look_for_no_hooks()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", type=float, default=1.0, help="of the rounds of the long proofs: 0.05 is a twentieth")
     parser.addoption("--cells", type=float, default=1.0, help="of the cells of the long grids: 0.25 is each fourth")
-    parser.addoption("--turn", type=Turn.parse, default=Turn(), help="7/3: the slow tests of the seventh commit, a third")
+    parser.addoption("--half", type=int, choices=(0, 1), help="of the slow tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,38 +52,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cells of long grids that were not asked for, and slow tests whose turn it is not. Order the others."""
+    """Leave out the cells of long grids and the half of the slow tests that were not asked for. Order the others."""
     if config.option.markexpr == QUICK:
         put_pages_first(items)
     if config.getoption("lf", default=False):  # they were chosen before
         return
-    turn: Turn = config.option.turn
     if config.option.cells < 1:
-        _leave_out(config, items, find_left_cells(items, config.option.cells, turn.cycle))
-    if turn.of > 1:
-        waiting = find_waiting(items, turn)
-        _leave_out(config, items, waiting)
-        slow = sum(1 for item in items if item.get_closest_marker("slow") or item.get_closest_marker("long"))
-        _say_turn(config, f"{turn}: {slow:,} of {slow + len(waiting):,} slow and long tests")
+        _leave_out(config, items, find_left_cells(items, config.option.cells))
+    if config.option.half is not None:
+        _leave_out(config, items, find_other_half(items, config.option.half))
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], left: list[pytest.Item]) -> None:
     config.hook.pytest_deselected(items=left)
     are_left = set(left)
     items[:] = [item for item in items if item not in are_left]
-
-
-def _say_turn(config: pytest.Config, text: str) -> None:
-    """Keep the sentence for the end of the run, which a process that shares the tests with others does not print."""
-    config.stash[TURN] = text
-    if hasattr(config, "workeroutput"):
-        config.workeroutput["turn"] = text
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    if text := getattr(node, "workeroutput", {}).get("turn"):
-        node.config.stash[TURN] = text
 
 
 def pytest_collection_finish() -> None:
@@ -96,7 +77,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two more than there are processors: servers, pages and databases are waited for, by slow tests for longer."""
-    return (os.cpu_count() or 1) + (4 if "slow or long" in config.option.markexpr else 2)
+    return (os.cpu_count() or 1) + (4 if config.option.markexpr.startswith("slow") else 2)
 
 
 @pytest.fixture
@@ -116,10 +97,8 @@ def rounds(request: pytest.FixtureRequest, record_property: Callable[[str, objec
     record_property("rounds", f"{rounds.gone:,} of {rounds.all:,} rounds{remark}")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how many rounds ran, and which share of the slow tests."""
-    if turn := config.stash.get(TURN, ""):
-        terminalreporter.section(turn)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many rounds ran."""
     reports = [
         each for reports in terminalreporter.stats.values() for each in reports if isinstance(each, pytest.TestReport)
     ]

@@ -4,15 +4,13 @@ The ordinary run takes the same part each time, so that a failure can be repeate
 A long proof asks the fixture `rounds` how often it is to go round: `--share 0.05` is a twentieth of its rounds. Of the
 other long tests, the cells of grids, `--cells 0.25` takes each fourth of a test function. Tests begin at different cells,
 so that several tests of one grid (of the networks, for instance) go through all of it together.
-Slow and long tests may take turns: `--turn 7/3` is the share of the seventh commit, where each runs a third of each file's.
-Three commits one after the other run all of them, and the next three take the next cells of the grids.
+Slow tests have two halves: `--half 0` and `--half 1` are all of them.
 """
 
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -35,31 +33,6 @@ class Rounds:
         return share
 
 
-@dataclass(frozen=True)
-class Turn:
-    """The share of the slow and long tests that a commit runs: one of `of`, by the number of the commit."""
-
-    number: int = 0
-    of: int = 1
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read “7/3”."""
-        number, _, of = text.partition("/")
-        turn = cls(int(number), int(of))
-        if turn.of < 1:
-            raise ValueError(f"{text} has no turns")
-        return turn
-
-    @property
-    def cycle(self) -> int:
-        """How often all the tests had their turn before."""
-        return self.number // self.of
-
-    def __str__(self) -> str:
-        return f"turn {self.number % self.of + 1} of {self.of}"
-
-
 def sample(values: Iterable[Any], ordinary: int) -> list[Any]:
     """Mark all but this many of a grid's values, evenly spread, for the long run."""
     every = list(values)
@@ -69,35 +42,26 @@ def sample(values: Iterable[Any], ordinary: int) -> list[Any]:
     ]
 
 
-def find_left_cells(items: Iterable[pytest.Item], share: float, cycle: int = 0) -> list[pytest.Item]:
+def find_left_cells(items: Iterable[pytest.Item], share: float) -> list[pytest.Item]:
     """Return the long cells that a share of each grid leaves.
 
-    Those that stay are evenly spread, and at least one. The test's name says where they begin, and each cycle of turns
-    moves on by one.
+    Those that stay are evenly spread, and at least one. The test's name says where they begin.
     """
     cells = [item for item in items if item.get_closest_marker("long") and "rounds" not in getattr(item, "fixturenames", ())]
     left = []
     for name, grid in groupby(cells, lambda item: item.nodeid.partition("[")[0]):
         every = list(grid)
         number = max(1, round(len(every) * share))
-        begin = zlib.crc32(name.encode()) + cycle
+        begin = zlib.crc32(name.encode())
         kept = {(begin + index * len(every) // number) % len(every) for index in range(number)}
         left += [item for index, item in enumerate(every) if index not in kept]
     return left
 
 
-def find_waiting(items: Iterable[pytest.Item], turn: Turn) -> list[pytest.Item]:
-    """Return the slow and long tests whose turn is another commit's.
-
-    Each file has at least one test in each turn. The file's name says where it begins: so that turns are equally long.
-    """
-    slow = [item for item in items if item.get_closest_marker("slow") or item.get_closest_marker("long")]
-    waiting = []
-    for name, tests in groupby(slow, lambda item: item.nodeid.partition("::")[0]):
-        every = list(tests)
-        now = (zlib.crc32(name.encode()) + turn.number % turn.of) % min(turn.of, len(every))
-        waiting += [item for index, item in enumerate(every) if index % min(turn.of, len(every)) != now]
-    return waiting
+def find_other_half(items: Iterable[pytest.Item], half: int) -> list[pytest.Item]:
+    """Return the slow tests that a half leaves: each second one, so that both take as long."""
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    return [item for number, item in enumerate(slow) if number % 2 != half]
 
 
 def put_pages_first(items: list[pytest.Item]) -> None:

@@ -1,20 +1,15 @@
-"""The parts of long grids and slow tests that an ordinary run goes through: as many as were asked for, and in turns all."""
+"""The parts of long grids and slow tests that a run goes through: as many as were asked for."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from tests.app_process import ROOT, read_environment
 from tests.e2e.networks import NETWORKS
-from tests.rounds import Turn, find_left_cells, find_waiting, put_pages_first
+from tests.rounds import find_left_cells, find_other_half, put_pages_first
 
 E2E = Path(__file__).parent / "e2e"
-SHARE = 0.25  # of the cells, as `.ci/run` asks for
+SHARE = 0.25  # of the cells
 STORY = re.compile(r"^def (test_\w+)\((?=[^)]*\bname: str)", re.MULTILINE)
 
 
@@ -23,10 +18,10 @@ def make_cell(test: str, cell: object) -> Any:
     return SimpleNamespace(nodeid=f"{test}[{cell}]", get_closest_marker="long".__eq__, fixturenames=())
 
 
-def find_kept(tests: list[str], cells: list[str], share: float, cycle: int = 0) -> dict[str, list[str]]:
+def find_kept(tests: list[str], cells: list[str], share: float) -> dict[str, list[str]]:
     """The cells of each test that stay."""
     items = [make_cell(test, cell) for test in tests for cell in cells]
-    left = {each.nodeid for each in find_left_cells(items, share, cycle)}
+    left = {each.nodeid for each in find_left_cells(items, share)}
     kept: dict[str, list[str]] = {test: [] for test in tests}
     for item in items:
         if item.nodeid not in left:
@@ -45,7 +40,7 @@ def test_of_each_grid_its_share_stays_and_at_least_one_cell() -> None:
 
 
 def test_each_network_runs_in_several_stories_of_each_pipeline() -> None:
-    """Two networks are in every run (see `networks.name`); the others take turns."""
+    """Two networks are in every slow run (see `networks.name`), the others in the long one."""
     stories = [
         f"tests/e2e/{file.name}::{name}"
         for file in sorted(E2E.glob("test_slow_*.py"))
@@ -58,53 +53,13 @@ def test_each_network_runs_in_several_stories_of_each_pipeline() -> None:
         assert sum(name in cells for cells in kept.values()) >= 5, name
 
 
-def list_turn(items: list[Any], number: int) -> list[str]:
-    """Name the tests that the third part of a commit has."""
-    waiting = {each.nodeid for each in find_waiting(items, Turn(number, 3))}
-    return [item.nodeid for item in items if item.nodeid not in waiting]
-
-
-def test_three_commits_have_all_slow_tests_and_each_has_some_of_each_file() -> None:
-    sizes = [1, 2, 3, 4, 7, 20, 21]
-    items = [make_cell(f"tests/test_{size}.py::test", number) for size in sizes for number in range(size)]
-    quick = SimpleNamespace(nodeid="tests/test_1.py::test_quick", get_closest_marker="e2e".__eq__)
-    turns = [list_turn([*items, quick], number) for number in range(17, 20)]
-    assert {each for turn in turns for each in turn} == {each.nodeid for each in [*items, quick]}
-    for turn in turns:
-        assert {each.partition("::")[0] for each in turn} == {f"tests/test_{size}.py" for size in sizes}
-        assert len(turn) <= len(items) / 3 + len(sizes)
-        assert quick.nodeid in turn
-    assert [list_turn([*items, quick], number) for number in range(20, 23)] == turns  # a turn names its tests
-
-
-def test_commits_one_after_the_other_go_through_all_cells_of_a_grid() -> None:
-    tests, cells = ["tests/test_a.py::test_one", "tests/test_a.py::test_two"], [f"cell {number}" for number in range(8)]
-    seen = set()
-    for number in range(3 * 4, 3 * 8):
-        kept = find_kept(tests, cells, SHARE, Turn(number, 3).cycle)
-        seen |= {*list_turn([make_cell(test, cell) for test in kept for cell in kept[test]], number)}
-    assert seen == {f"{test}[{cell}]" for test in tests for cell in cells}
-
-
-def test_a_turn_is_read_from_the_command_line() -> None:
-    assert str(Turn.parse("4071/3")) == "turn 1 of 3"
-    for wrong in ("1", "1/0", "a/3"):
-        with pytest.raises(ValueError, match=r"turns|invalid"):
-            Turn.parse(wrong)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("processes", ["0", "1"])
-def test_a_run_says_its_turn_also_where_processes_share_it(processes: str, tmp_path: Path) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n long\n")
-    (tmp_path / "test_it.py").write_text(
-        "import pytest\n@pytest.mark.slow\n@pytest.mark.parametrize('n', range(9))\ndef test(n): pass\n"
-    )
-    command = [sys.executable, "-m", "pytest", "--rootdir", ".", "-p", "tests.conftest", "-n", processes, "--turn", "7/3"]
-    environment = read_environment() | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert "3 passed" in done.stdout
-    assert "turn 2 of 3: 3 of 9 slow and long tests" in done.stdout
+def test_two_halves_have_all_slow_tests_and_each_has_the_quick_ones() -> None:
+    slow: list[Any] = [SimpleNamespace(nodeid=f"slow {n}", get_closest_marker="slow".__eq__) for n in range(7)]
+    quick: Any = SimpleNamespace(nodeid="quick", get_closest_marker="e2e".__eq__)
+    left = [{each.nodeid for each in find_other_half([*slow, quick], half)} for half in (0, 1)]
+    assert left[0] | left[1] == {each.nodeid for each in slow}
+    assert [len(each) for each in left] == [3, 4]
+    assert left[0].isdisjoint(left[1])
 
 
 def test_pages_come_first_and_all_else_keeps_its_order() -> None:
