@@ -26,7 +26,7 @@ const unanswered = new Map();
  * Send an action. The same action again, before a reply, is the same request: it is not sent twice within a moment, and is
  * repeated after that, or once it is lost. The server does a repeated request once.
  * @param {string} list the id of the list
- * @param {{type: string, request_id?: string}} action
+ * @param {import("./types.mjs").Action} action
  * @param {{thread?: string|null, shown?: any}} [place] `thread`: the conversation that the list shows; `shown`: what the
  *   person sees, beside the version of the action
  * @returns {string} the request id
@@ -49,8 +49,8 @@ async function sendRequest(list, action, request, thread) {
 }
 
 /**
- * @param {{id: string, data?: {thread?: string|null, version?: number, seen?: string, run?: {id: string}|null}}} props of a
- *   list
+ * @param {{id: string, data?: {thread?: string|null, version?: number, seen?: string, run?: {id: string}|null} &
+ *   Record<string, any>}} props of a list
  * @returns {(type: string, fields?: object, request_id?: string) => string} reports an action and returns its request id;
  *   whoever gives one repeats the request by itself
  */

@@ -10,7 +10,7 @@ const commandsByOwner = new Map();
 
 /**
  * @param {string} owner name of the component that offers
- * @param {() => Command[]} list called when the palette opens, and while a slash command is typed
+ * @param {() => import("./types.mjs").Command[]} list called when the palette opens, and while a slash command is typed
  */
 export function useCommands(owner, list) {
   const latest = useRef(list);
@@ -21,7 +21,7 @@ export function useCommands(owner, list) {
   }, [owner]);
 }
 
-/** @returns {Command[]} all current offers; the order in which components were mounted has no effect */
+/** List all offers: components may be mounted in any order. @returns {import("./types.mjs").Command[]} */
 export const listCommands = () =>
   [...commandsByOwner].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, list]) => list());
 

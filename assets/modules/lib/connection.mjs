@@ -58,7 +58,9 @@ const ignore = () => undefined;
 /** A WebSocket that is given up if it brings nothing in time. */
 class SocketConnection {
   onopen = ignore;
+  /** @type {(event: {data: string}) => void} */
   onmessage = ignore;
+  /** @type {(event: {code: number}) => void} */
   onclose = ignore;
   onproof = ignore; // the network lets it through
   isOpen = false;
@@ -131,7 +133,9 @@ class SocketConnection {
 /** Requests that bring the frames, until a WebSocket gets through. Closed by itself, it is opened again as one. */
 class PolledConnection {
   onopen = ignore;
+  /** @type {(event: {data: string}) => void} */
   onmessage = ignore;
+  /** @type {(event: {code: number}) => void} */
   onclose = ignore;
   isOpen = false;
   #path;

@@ -26,7 +26,7 @@ export const explainSelection = () =>
 
 function copyBySelection(text) {
   const area = document.createElement("textarea");
-  const before = document.activeElement;
+  const before = /** @type {HTMLElement|null} */ (document.activeElement);
   area.value = text;
   area.className = "visually-hidden";
   // Outside an open dialog, nothing can be selected.

@@ -1,15 +1,16 @@
 /** Apply the changes that a turn makes to the data of a panel. Pure functions. */
 
 /**
- * @typedef {{fields?: object, items?: Record<string, object[]>, first?: Record<string, object>, every?: Record<string,
+ * @typedef {{id: string}} Item
+ * @typedef {{fields?: object, items?: Record<string, Item[]>, first?: Record<string, Item>, every?: Record<string,
  *   object>}} DataChange `fields` have new values. `items` of lists change where their id is there, and are added last
  *   elsewhere. `first` is now the first of its list. `every` item of a list gets these fields.
  */
 
 /**
- * @param {object} data
+ * @param {Record<string, any>} data
  * @param {DataChange} change
- * @returns {object} the changed data; an item that does not change stays the same object
+ * @returns {Record<string, any>} the changed data; an item that does not change stays the same object
  */
 export function changeData(data, { fields = {}, items = {}, first = {}, every = {} }) {
   const changed = { ...data, ...fields };

@@ -22,7 +22,7 @@ export const isGiven = (value) => value !== undefined && value !== "";
  */
 export function findProblem({ kind, limits }, value) {
   if (!isGiven(value)) return null;
-  if (kind === "json") return isJson(value) ? null : NOT_JSON_TEXT;
+  if (kind === "json") return isJson(String(value)) ? null : NOT_JSON_TEXT;
   if (kind === "integer") return parseInteger(value) === null || isStorable(value) ? null : TOO_LARGE_TEXT;
   return kind === "text" ? findWrongLength(value, limits) : null;
 }
@@ -43,8 +43,8 @@ export function isNumberOutside({ kind, limits: { min, max } }, value) {
 
 /** @param {FormField} field @param {Typed} value @returns {string} JSON with the digits that were typed */
 export function writeValue({ kind }, value) {
-  if (kind === "json") return value;
-  if (kind === "texts") return JSON.stringify(value.split("\n").filter((line) => line.trim() !== ""));
+  if (kind === "json") return String(value);
+  if (kind === "texts") return JSON.stringify(String(value).split("\n").filter((line) => line.trim() !== ""));
   if (kind !== "number" && kind !== "integer") return JSON.stringify(value);
   return isStorable(value) ? String(parseInteger(value)) : JSON.stringify(Number(value));
 }

@@ -23,7 +23,7 @@ export async function showWithKeys(Part, show) {
 export async function typeKeys(keys) {
   for (const key of keys) {
     typeKey(document.activeElement, key);
-    await null; // the part renders what this key changed
+    await Promise.resolve(); // the part renders what this key changed
   }
 }
 

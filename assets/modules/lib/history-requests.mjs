@@ -29,6 +29,7 @@ export function useHistoryRequests(onOpen, onSave, onCompare) {
   const latest = useRef({});
   latest.current = { [OPEN]: onOpen, [SAVE]: onSave, [COMPARE]: onCompare };
   useEffect(() => {
+    /** @param {CustomEventInit & Event} request */
     const onRequest = ({ type, detail }) => latest.current[type](detail);
     for (const kind of KINDS) document.addEventListener(kind, onRequest);
     return () => KINDS.forEach((kind) => document.removeEventListener(kind, onRequest));

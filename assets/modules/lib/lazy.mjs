@@ -9,15 +9,18 @@ const { flushSync } = window.ReactDOM;
 const MAX_SILENCE_MS = 300; // then a part that is still on its way is announced
 let awaited = 0; // parts that are announced
 
+/** @typedef {((props: any) => any) & {load: () => Promise<any>}} LazyPart */
+
 /**
  * Wrap a component whose module is fetched when it is first shown. Until then, and without a server, it renders nothing; it
  * is fetched again when its property `attempt` changes. A component with `onClose` will have the focus: keys typed meanwhile
  * are kept for it, and Escape calls it off.
- * @param {() => Promise<object>} fetchModule
- * @param {string} name of the export
+ * @template M
+ * @param {() => Promise<M>} fetchModule
+ * @param {keyof M & string} name of the export
  * @param {string|null} [failureText] shown when the module cannot be fetched; the component's `onClose` is called as well. A
  *   part with such a text is one that a person asked for: while it is on its way, the page says so
- * @returns {Function & {load: () => Promise<Function|null>}} `load` fetches without showing, and resolves to null on failure
+ * @returns {LazyPart} `load` fetches without showing, and resolves to null on failure
  */
 export function lazy(fetchModule, name, failureText = null) {
   let part = null;

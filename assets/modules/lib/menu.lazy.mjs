@@ -25,7 +25,7 @@ function placeMenu(element) {
 export function Menu({ name, items, onClose }) {
   const list = useRef(null);
   useLayoutEffect(() => {
-    const opener = document.activeElement;
+    const opener = /** @type {HTMLElement|null} */ (document.activeElement);
     const element = list.current;
     element.children[0].focus({ preventScroll: true });
     placeMenu(element);

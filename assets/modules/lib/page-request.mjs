@@ -8,7 +8,7 @@ import { _ } from "./words.mjs";
 
 const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
 
-/** Send a request of the page. @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
+/** Send a request of the page. @returns {Promise<any>} null without a usable reply, of which the user knows then */
 export async function request(address, body, watching = {}) {
   const { reply, status } = await send(address, {
     body,
@@ -24,7 +24,7 @@ export async function request(address, body, watching = {}) {
 
 /**
  * Read the changes of the panels by a run that is at work.
- * @returns {Promise<object|null>} for `applyTurn`; null if the panels have to be read
+ * @returns {Promise<any>} for `applyTurn`; null if the panels have to be read
  */
 export async function readTurn(thread, run) {
   const { reply } = await send(`/api/threads/${encodeThread(thread)}/runs/${encodeURIComponent(run)}/turn`, {

@@ -22,8 +22,8 @@ const MAX_LEAD_MS = 300; // of a reading that is shown before Dash has followed 
  * `begun` that of a conversation that has begun and is not shown yet: see `sendAction`.
  */
 const page = {
-  ...{ pathname: location.pathname, update: null, window: null },
-  ...{ shown: location.pathname, going: null, begun: null },
+  pathname: location.pathname, update: null, window: null,
+  shown: location.pathname, going: null, begun: null,
 };
 let newestRead = 0;
 let shownRead = 0;
@@ -36,7 +36,7 @@ let begunRead = null; // that of the newest `refreshPanels`, until Dash calls fo
  * Send an action, and apply its reply. The page goes to a conversation that begins after the first word, because reading
  * every panel would delay that. Until then, actions name its address. Whoever went elsewhere since then stays there.
  * @param {string} list the id of the list
- * @param {object} action
+ * @param {import("./types.mjs").Action} action
  * @param {{thread?: string|null, retry?: (() => void)|null}} [options] `thread`: the conversation that its list shows;
  *   without one it is that of the page. `retry` repeats the request; offered when it is lost
  * @returns {Promise<boolean>} whether there was a reply
@@ -132,7 +132,7 @@ function showPanels(panels, others, head, { pathname, window }) {
 /**
  * Clientside callback: read every panel. A reply that comes after a newer one, or after another address, is dropped.
  * @param {string} pathname
- * @param {object|undefined} update
+ * @param {{tick?: number}|undefined} update
  * @param {object|undefined} shownWindow the messages that the transcript holds
  */
 export async function readPanels(pathname, update, shownWindow) {

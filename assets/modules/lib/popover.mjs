@@ -4,8 +4,9 @@ const { useEffect, useRef, useState } = window.React;
 /**
  * Open and close a panel. Another conversation, a click outside and Escape close it.
  * @param {string|null} thread
- * @returns {{isOpen: boolean, setOpen: (isOpen: boolean) => void, close: () => void, root: {current: HTMLElement},
- *   onKeyDown: Function}} `close` gives the focus back to the button; `root` and `onKeyDown` are for the element around both
+ * @returns {{isOpen: boolean|string, setOpen: (isOpen: boolean|string) => void, close: () => void,
+ *   root: {current: HTMLElement}, onKeyDown: Function}} `isOpen` may name a part of it; `close` gives the focus back to
+ *   the button; `root` and `onKeyDown` are for the element around both
  */
 export function usePopover(thread) {
   const [isOpen, setOpen] = useState(false);

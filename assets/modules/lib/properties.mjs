@@ -5,7 +5,7 @@ let waiting = [];
 
 /**
  * Set properties of several components in one rendering.
- * @param {Object<string, object>} properties new values by the ids of components
+ * @param {Record<string, object>} properties new values by the ids of components
  */
 export function setProperties(properties) {
   if (waiting !== null) {
@@ -19,7 +19,7 @@ export function setProperties(properties) {
 
 /**
  * Return the properties of a component as Dash has them. Until it shows the page it has none, and fails when it is asked.
- * @param {string} id @returns {object|undefined}
+ * @param {string} id @returns {Record<string, any>|undefined}
  */
 export const getProperties = (id) => (waiting === null ? window.dash_component_api.getLayout(id)?.props : undefined);
 

@@ -18,10 +18,11 @@ export function findSeenVersion(thread, version) {
   return Math.max(version, findUnseen(thread, version)?.before ?? newest.version);
 }
 
+/** @param {import("./types.mjs").Frame} frame */
 const isShown = ({ kind, message }) =>
   kind === "end" || kind === "answer" || ((kind === "start" || kind === "message") && Boolean(message));
 
-/** @param {string} thread @param {object} frame with a version */
+/** @param {string} thread @param {import("./types.mjs").Frame} frame with a version */
 export function recordVersion(thread, frame) {
   if (newest.thread !== thread) newest = { thread, version: 0, unseen: [] };
   if (!isShown(frame)) newest.unseen.push({ version: frame.version, before: newest.version });

@@ -78,7 +78,7 @@ export function noteReply({ status, headers }) {
   if (status === UNAUTHORIZED) leaveSession();
   if (status === CONFLICT && headers.has("Waymark-Person")) leaveSession("/"); // of another person
   const version = headers.get("Waymark-Page");
-  const ownFiles = document.querySelector("link[rel=icon]").href;
+  const ownFiles = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]")).href;
   if (version && !ownFiles.includes(`/${version}/`)) document.dispatchEvent(new Event(NEW_PAGE_EVENT));
 }
 

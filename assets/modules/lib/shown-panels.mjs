@@ -23,7 +23,7 @@ export const countShown = () => shownChanges;
 /** Return whether no part of a reading waits for the paint of its conversation. */
 export const isShowingAll = () => waiting === null;
 
-/** @param {object} properties by the ids of components */
+/** @param {Record<string, object>} properties by the ids of components */
 export function showData(properties) {
   shownChanges += 1;
   setProperties(properties);
@@ -32,7 +32,7 @@ export function showData(properties) {
 /**
  * Show the conversation first, and the rest when it is painted. Each property that Dash sets costs a look at all components,
  * so those that have their values already are left out.
- * @param {object} panels properties of a reading @param {object} [others] to show at once
+ * @param {Record<string, object>} panels properties of a reading @param {Record<string, object>} [others] to show at once
  */
 export async function showInOrder(panels, others = {}) {
   showWaiting();

@@ -49,8 +49,8 @@ export function applyListData(list, data) {
  * @returns {Promise<{threads: ThreadItem[], more: boolean}|null>} null without a usable reply
  */
 export async function fetchThreads({ view, text = "", after, limit, signal }) {
-  const place = after && { after: after.id, updated: after.updated, pinned: after.pinned };
-  const query = new URLSearchParams({ view, ...(text && { q: text }), ...place, ...(limit && { limit }) });
+  const place = after && { after: after.id, updated: after.updated, pinned: String(after.pinned) };
+  const query = new URLSearchParams({ view, ...(text && { q: text }), ...place, ...(limit && { limit: String(limit) }) });
   try {
     const reply = await fetchAsPage(`/api/threads?${query}`, { signal });
     return reply.ok ? await reply.json() : null;

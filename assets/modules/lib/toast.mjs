@@ -16,7 +16,10 @@ export function showToast(text, retry = null, label = _("Try again")) {
   showUpdateToast({ toast: { text, undo: null } }, retry, label);
 }
 
-/** Show a toast that can wait, in a moment: not while nobody looks, and in no other toast's place. */
+/**
+ * Show a toast that can wait, in a moment: not while nobody looks, and in no other toast's place.
+ * @param {Parameters<typeof showToast>} given
+ */
 export function showToastWhenFree(...given) {
   const isOtherShown = () => document.documentElement.hasAttribute("data-toast");
   const show = () => (document.hidden || isOtherShown() ? wait() : showToast(...given));
@@ -64,9 +67,10 @@ export function markToast(isShown) {
   if (isShown) Object.keys(MEASURED).forEach((selector) => sizes.observe(document.querySelector(selector)));
 }
 
-document.addEventListener("click", ({ target }) => {
-  if (target.id === "toast-close") setProperties({ toast: { is_open: false } });
-  if (target.id !== "toast-retry" || onRetry === null) return;
+document.addEventListener("click", (event) => {
+  const { id } = /** @type {Element} */ (event.target);
+  if (id === "toast-close") setProperties({ toast: { is_open: false } });
+  if (id !== "toast-retry" || onRetry === null) return;
   const retry = onRetry;
   onRetry = null;
   setProperties({ toast: { is_open: false } });

@@ -36,7 +36,7 @@ export const reportLostRequest = () => document.dispatchEvent(new Event(LOST_EVE
  * renderings: until the next rendering, only `current` is up to date.
  *
  * @template {{request_id: string}} R  a request, with the request id that `act` returned; a repetition has the same id
- * @param {{reply?: import("./types.mjs").Reply, onReply?: (request: R, reply: object, wasLate: boolean) => void,
+ * @param {{reply?: import("./types.mjs").Reply, onReply?: (request: R, reply: any, wasLate: boolean) => void,
  *   onLate?: (request: R) => void}} options  `reply`: the component's last one; that to the request may have come with it
  * @returns {{pending: R|null, isLate: boolean, start: (request: R) => void, end: () => void,
  *   settle: (reply: import("./types.mjs").Reply) => void}} `settle` ends a request that could not be made, like its reply

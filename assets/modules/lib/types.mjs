@@ -3,24 +3,26 @@
  *
  * @typedef {{request_id: string, ok: boolean, text: string|null, waits?: boolean}} Reply  the server's answer to an action;
  *   a message that `waits` is to follow the answer in progress
+ * @typedef {{kind: string} & Record<string, any>} Frame  of the socket: each kind has fields of its own
+ * @typedef {{type: string, request_id?: string}} Action  with the fields of its type
  * @typedef {(type: string, fields?: object, request_id?: string) => string} Act  reports an action and returns its request
  *   id
  *
- * @typedef {{name: string, detail?: string, offReason?: string|null, run: () => void}} Choice  an argument that a command
- *   offers
+ * @typedef {{name: string, detail?: string, offReason?: string|null, run: () => void}} CommandChoice  an argument that a
+ *   command offers
  * @typedef {{group: string, name: string, detail?: string, thread?: string, offReason?: string|null, word?: string, hint?:
- *   string, choices?: () => Choice[], run?: (argument?: string) => void}} Command  a line of the palette. With a `word` also
- *   a slash command of the field: `hint` names its free argument; with `choices` it needs one of them, and has no `run` of
- *   its own. `offReason` says why it is not possible now
+ *   string, choices?: () => CommandChoice[], run?: (argument?: string) => void, isQuote?: boolean}} Command  a line of the
+ *   palette. With a `word` also a slash command of the field: `hint` names its free argument; with `choices` it needs one of
+ *   them, and has no `run` of its own. `offReason` says why it is not possible now
  *
  * @typedef {{id: string, name: string, arguments: string, more_arguments: MoreView|null,
  *   status: "running"|"waiting"|"queued"|"done"|"error"|"stopped", duration_ms: number|null, result: string|null,
- *   more_result: MoreView|null, message_id: string|null, move: MoveView|null, agent: string, work: WorkView|null,
+ *   more_result: MoreView|null, message_id: string|null, move: RequestedMove|null, agent: string, work: WorkView|null,
  *   attempts: AttemptView[]}} ToolView
  * @typedef {{chars: number, address: string}} MoreView  the rest of a long text
  * @typedef {{count: number, address: string}} MoreCallsView  the calls of a message that have no card
  * @typedef {{target: string, number: number, leaves: string, tokens: string, argument: string, words: string,
- *   read: string[]}} MoveView  the move that a goto call requests
+ *   read: string[]}} RequestedMove  the move that a goto call requests
  * @typedef {{agent: string, question: string, address: string, messages: number, waiting: ToolView[]}} WorkView  a
  *   sub-agent's work for a call
  * @typedef {{branch: string, name: string, done: boolean}} AttemptView
