@@ -3,11 +3,16 @@ import { listCommands } from "../lib/commands.mjs";
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
+/** @typedef {NodeListOf<HTMLButtonElement>} Items */
+
 const findButton = () => document.getElementById("show-more");
 const findMenu = () => document.getElementById("more");
 const isOpen = () => findButton()?.getAttribute("aria-expanded") === "true";
-const listItems = () =>
-  [...findMenu().querySelectorAll("button, a")].filter((item) => !item.disabled && item.checkVisibility());
+function listItems() {
+  /** @type {Items} */
+  const items = findMenu().querySelectorAll("button, a");
+  return [...items].filter((item) => !item.disabled && item.checkVisibility());
+}
 
 /** Find the palette's command of an item. */
 const findCommand = (item) => listCommands().find(({ name }) => name === item.dataset.run);
@@ -19,9 +24,13 @@ function showMenu(isShown) {
   if (!findMenu() || isShown === isOpen()) return;
   findButton().setAttribute("aria-expanded", String(isShown));
   findMenu().classList.toggle("shown", isShown);
-  for (const item of findMenu().querySelectorAll("[data-press]"))
-    item.disabled = document.getElementById(item.dataset.press).disabled;
-  for (const item of findMenu().querySelectorAll("[data-run]")) item.disabled = isOff(findCommand(item));
+  /** @type {Items} */
+  const pressing = findMenu().querySelectorAll("[data-press]");
+  /** @type {Items} */
+  const running = findMenu().querySelectorAll("[data-run]");
+  for (const item of pressing)
+    item.disabled = /** @type {HTMLButtonElement} */ (document.getElementById(item.dataset.press)).disabled;
+  for (const item of running) item.disabled = isOff(findCommand(item));
 }
 
 function onClick({ target }) {
@@ -38,7 +47,7 @@ function onKeyDown(event) {
   if (!isOpen()) return;
   if (event.key in STEPS) {
     const items = listItems();
-    const place = items.indexOf(document.activeElement);
+    const place = items.findIndex((item) => item === document.activeElement);
     event.preventDefault();
     items[
       (place < 0 && event.key === "ArrowUp" ? items.length - 1 : place + STEPS[event.key] + items.length) % items.length
@@ -55,7 +64,8 @@ export function watchBarMenu() {
   document.addEventListener("keydown", onKeyDown);
   document.addEventListener(
     "focusin",
-    ({ target }) => isOpen() && !findMenu().contains(target) && target !== findButton() && showMenu(false),
+    ({ target }) =>
+      isOpen() && !findMenu().contains(/** @type {Node} */ (target)) && target !== findButton() && showMenu(false),
   );
   // A file can be dropped on the item that imports: it is shown when the file is above the button.
   document.addEventListener(

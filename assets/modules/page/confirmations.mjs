@@ -7,9 +7,10 @@ import { getProperties } from "../lib/properties.mjs";
 
 export function watchConfirmations() {
   document.addEventListener("submit", (event) => {
-    const { dialog } = event.target.dataset;
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const { dialog } = form.dataset;
     if (dialog === undefined) return;
     event.preventDefault();
-    sendOnce(dialog, { ...getProperties(`${dialog}-subject`).data, ...Object.fromEntries(new FormData(event.target)) });
+    sendOnce(dialog, { ...getProperties(`${dialog}-subject`).data, ...Object.fromEntries(new FormData(form)) });
   });
 }

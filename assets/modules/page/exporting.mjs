@@ -37,7 +37,8 @@ async function readFile(answer, show) {
 }
 
 async function fetchExport(form) {
-  const body = new URLSearchParams(new FormData(form));
+  const fields = /** @type {Iterable<[string, string]>} */ (new FormData(form)); // no file is among them
+  const body = new URLSearchParams([...fields]);
   return followRequest({ title: _("Export") }, async (headers, show) => {
     const answer = await fetchAsPage(form.action, { method: "POST", body, headers });
     const warning = await readWarning(answer);

@@ -12,8 +12,9 @@ export function watchHeldPresses() {
     "click",
     (event) => {
       if (!isGoing()) return;
-      const button = event.target.closest?.(OF_CONVERSATION);
-      if (!button && !event.target.closest?.(STILL_SHOWN)) return;
+      const target = /** @type {Element} */ (event.target);
+      const button = target.closest?.(OF_CONVERSATION);
+      if (!button && !target.closest?.(STILL_SHOWN)) return;
       event.preventDefault();
       event.stopImmediatePropagation();
       if (button) whenShown(() => button.click());

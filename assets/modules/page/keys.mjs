@@ -17,12 +17,18 @@ const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", FAILURE_TE
 
 const isField = (element) =>
   element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
+/** @param {HTMLElement} element @returns {boolean} whether it is the message field, without a text */
+const isEmptyField = (element) =>
+  element.dataset?.testid === "composer" && /** @type {HTMLTextAreaElement} */ (element).value === "";
 const NEW_CONVERSATION = ".new-thread";
 const FIELD = ".message-field textarea";
 
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
-/** Show a dialog, and remove it when it is closed. @param {Function} Dialog a lazy component @param {object} props */
+/**
+ * Show a dialog, and remove it when it is closed.
+ * @param {import("../lib/lazy.mjs").LazyPart} Dialog @param {object} props
+ */
 export async function showDialog(Dialog, props = {}) {
   await showWithKeys(Dialog, () => isCovered() || mountDialog(Dialog, props)); // covered: the key was pressed twice
 }
@@ -44,7 +50,7 @@ function pressUndoKey(event) {
   if (isField(event.target) && event.target.value) return false;
   event.preventDefault();
   whenShown(() => {
-    const button = document.getElementById(event.shiftKey ? "redo" : "undo");
+    const button = /** @type {HTMLButtonElement} */ (document.getElementById(event.shiftKey ? "redo" : "undo"));
     if (button.disabled) showToast(button.title);
     else button.click();
   });
@@ -70,7 +76,8 @@ function pressPageKey(event) {
  */
 export function watchKeys() {
   let lastEscape = -Infinity;
-  document.addEventListener("click", ({ target }) => {
+  document.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
     if (target.closest?.("#open-palette")) showDialog(Palette);
     if (target.closest?.("#keys")) showDialog(KeysHelp);
   });
@@ -92,8 +99,7 @@ export function watchKeys() {
     } else if (
       event.key === "Escape" &&
       !event.defaultPrevented &&
-      event.target.dataset?.testid === "composer" &&
-      event.target.value === ""
+      isEmptyField(/** @type {HTMLElement} */ (event.target))
     ) {
       const isSecond = event.timeStamp - lastEscape < MAX_DOUBLE_PRESS_MS;
       lastEscape = isSecond ? -Infinity : event.timeStamp;

@@ -10,6 +10,13 @@ const ProgressBox = lazy(() => import("./progress-box.lazy.mjs"), "ProgressBox")
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
+ * @typedef {{title: string, dialog?: string, cancel?: string}} Subject  a noun; selectors of a dialog that stays open
+ *   meanwhile, and of the button in it that cancels
+ * @typedef {{phase: string, done: number, total: number|null, noun: string, detail: string}} Progress  as in
+ *   checkpoints/values/progress.py
+ */
+
+/**
  * Send a request, and show its progress until it has ended.
  * @template T
  * @param {Subject} subject
@@ -17,11 +24,6 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  *   adds the headers to the request; `show` shows progress that only the browser knows, and the server's no more; `signal`
  *   cancels a request that the server cannot end by itself, such as an upload
  * @returns {Promise<T>}
- *
- * @typedef {{title: string, dialog?: string, cancel?: string}} Subject  a noun; selectors of a dialog that stays open
- *   meanwhile, and of the button in it that cancels
- * @typedef {{phase: string, done: number, total: number|null, noun: string, detail: string}} Progress  as in
- *   checkpoints/values/progress.py
  */
 export async function followRequest(subject, send) {
   const request = new LongRequest(subject);

@@ -66,6 +66,7 @@ const groupCommands = (commands) =>
 
 /** @param {import("../lib/types.mjs").Command|null} command whose choices are listed @param {boolean} onlyBack */
 function listPaletteCommands(command, onlyBack) {
+  /** @param {{offReason?: string|null}} line */
   const isOn = ({ offReason }) => !offReason;
   if (command !== null) return command.choices().filter(isOn).map((choice) => ({ ...choice, group: command.name }));
   const commands = [...listCommands(), ...listBarCommands()].filter(isOn);

@@ -60,7 +60,7 @@ function moveEdge(event) {
 
 export function watchPaneEdges() {
   for (const edge of document.querySelectorAll(".pane-edge")) {
-    const { pane } = edge.dataset;
+    const pane = /** @type {"threads"|"history"} */ (edge.dataset.pane);
     describeWidth(edge);
     edge.addEventListener("pointerdown", dragEdge);
     edge.addEventListener("keydown", moveEdge);

@@ -7,7 +7,7 @@ const KIND_PATHS = { message: "messages", branch: "branches", checkpoint: "check
 
 /** Show the place of the page's address, now and whenever the reader goes back or forward to it. */
 export function watchPlaceOfAddress() {
-  const [entry] = performance.getEntriesByType("navigation");
+  const [entry] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
   const isReturn = entry?.type === "back_forward";
   openPlaceOfAddress(isReturn);
   addEventListener("popstate", () => openPlaceOfAddress(true));

@@ -46,7 +46,7 @@ export function watchRegions() {
     focusNextRegion(event.shiftKey ? -1 : 1);
   });
   document.querySelector(".skip-links").addEventListener("click", (event) => {
-    const link = event.target.closest("[data-region]");
+    const link = /** @type {Element} */ (event.target).closest("[data-region]");
     if (!link) return;
     event.preventDefault(); // the address names the conversation alone
     if (link.dataset.region !== "history" || !isNarrow()) return LINKS[link.dataset.region]()?.focus();

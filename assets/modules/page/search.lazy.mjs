@@ -41,7 +41,7 @@ loadStyle(new URL("./search.lazy.css", import.meta.url));
 /**
  * Search while the user types. Until a reply comes, the hits of the text before are kept.
  * @param {string} text
- * @returns {{hits: Hit[], threads: import("../lib/types.mjs").ThreadItem[], more: boolean, pending: boolean,
+ * @returns {{text: string, hits: Hit[], threads: import("../lib/types.mjs").ThreadItem[], more: boolean, pending: boolean,
  *   isSearching: boolean, failed: boolean}}
  */
 export function useSearch(text) {

@@ -27,7 +27,8 @@ function applyChoice(choice) {
   const root = document.documentElement;
   root.setAttribute("data-bs-theme", dark ? "dark" : "light");
   root.setAttribute("data-theme-choice", choice);
-  const color = document.querySelector("meta[name=theme-color]"); // of the window around an installed page
+  /** @type {HTMLMetaElement} of the window around an installed page */
+  const color = document.querySelector("meta[name=theme-color]");
   color.content = dark ? color.dataset.dark : color.dataset.light;
 }
 

@@ -15,7 +15,7 @@ const BUTTONS = Object.keys(PRESSES)
   .join();
 
 export function watchUndo() {
-  document.addEventListener("click", ({ target }) => PRESSES[target.closest?.(BUTTONS)?.id]?.());
+  document.addEventListener("click", ({ target }) => PRESSES[/** @type {Element} */ (target).closest?.(BUTTONS)?.id]?.());
 }
 
 /** The stream may have shown more than the panels know yet. */

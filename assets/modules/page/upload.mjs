@@ -42,6 +42,7 @@ function describeFailure(error) {
 export function ImportButton({ id, data }) {
   const chooser = useRef(null);
   const [isOver, setOver] = useState(false);
+  /** @param {File[]} files */
   const take = ([file]) => file && importFile(file);
   const onChange = ({ target }) => {
     take(Array.from(target.files));

@@ -24,9 +24,9 @@ export function watchRequests() {
     if (!String(address).includes(DASH)) return originalFetch(address, options);
     const send = (headers) =>
       fetchInSession(() => originalFetch(address, { ...options, headers: { ...options.headers, ...headers } }));
-    if (!address.includes(CALLBACKS)) return send({});
+    if (!String(address).includes(CALLBACKS)) return send({});
     const line = findProblemLine();
     if (line !== undefined) return watchReply(() => sendFromDialog(line, () => send({})), { isShown: true });
-    return watchReply(() => (IMPORTS.test(options.body) ? followRequest(IMPORT, send) : send({})));
+    return watchReply(() => (IMPORTS.test(String(options.body)) ? followRequest(IMPORT, send) : send({})));
   };
 }
