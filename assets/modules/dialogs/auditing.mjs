@@ -10,5 +10,7 @@ const AuditDialog = lazy(
 );
 
 export function watchAudit() {
-  document.addEventListener("click", ({ target }) => target.closest?.("#audit") && showDialog(AuditDialog));
+  document.addEventListener("click", ({ target }) => {
+    if (/** @type {Element} */ (target).closest?.("#audit")) showDialog(AuditDialog);
+  });
 }

@@ -9,7 +9,8 @@ const PeopleDialog = lazy(() => import("./people.lazy.mjs"), "PeopleDialog", FAI
 const PasswordDialog = lazy(() => import("./password.lazy.mjs"), "PasswordDialog", FAILURE_TEXT);
 
 export function watchPeople() {
-  document.addEventListener("click", ({ target }) => {
+  document.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
     if (target.closest?.("#people")) showDialog(PeopleDialog);
     if (target.closest?.("#change-password")) showDialog(PasswordDialog);
     if (target.closest?.("#leave")) signOut();

@@ -9,7 +9,10 @@ const READ_AGAIN_MS = 5000; // another tab may have changed them
 const PromptsDialog = lazy(() => import("./prompts.lazy.mjs"), "PromptsDialog", FAILURE_TEXT);
 const VariablesDialog = lazy(() => import("./prompt-variables.lazy.mjs"), "VariablesDialog", FAILURE_TEXT);
 
-// the message field; `readAt`: when it last asked for the prompts
+/**
+ * The message field; `readAt`: when it last asked for the prompts.
+ * @type {{readAt: number, insert: (text: string) => void}}
+ */
 const field = { readAt: -Infinity, insert: () => undefined };
 
 /** Open the library; with a text, the form for a new prompt. @param {string} [text] */

@@ -35,6 +35,8 @@ async function returnToSession() {
 }
 
 export function watchSessions() {
-  document.addEventListener("click", (event) => event.target.closest?.("#sessions") && showDialog(SessionsDialog));
+  document.addEventListener("click", ({ target }) => {
+    if (/** @type {Element} */ (target).closest?.("#sessions")) showDialog(SessionsDialog);
+  });
   setTimeout(followSession, FIRST_WAIT_MS);
 }

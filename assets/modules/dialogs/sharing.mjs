@@ -16,6 +16,7 @@ export const showShare = (thread, checkpoint = null) => showDialog(ShareDialog, 
 export function watchSharing() {
   document.addEventListener(
     "click",
-    ({ target }) => target.closest?.("#share") && showShare(decodeThread(location.pathname.slice("/t/".length))),
+    ({ target }) =>
+      /** @type {Element} */ (target).closest?.("#share") && showShare(decodeThread(location.pathname.slice("/t/".length))),
   );
 }
