@@ -8,7 +8,7 @@ import { usePageOption } from "../lib/page-options.mjs";
 import { useRequest } from "../lib/tracked-request.mjs";
 import { LANGUAGE, _ } from "../lib/words.mjs";
 
-const { Fragment, createElement: h, useId, useState } = window.React;
+const { createElement: h, useId, useState } = window.React;
 
 const NO_REPLY_TEXT = _("Not saved yet: the server does not answer. Your changes are kept here.");
 const NUMBER_FIELDS = [
@@ -67,11 +67,12 @@ function AgentFields({ id, data, choice, change }) {
   );
 }
 
-/** Edit and save the settings. @param {Props} props */
+/** Edit and save the settings. @param {Omit<Props, "title">} props */
 function useSettingsForm({ data, keptChoice, keepChoice, reply, act, onClose }) {
   const [loaded, setLoaded] = useState(data.choice);
   const [choice, setChoice] = useState({ ...data.choice, ...(data.thread === null ? keptChoice?.choice : {}) });
   const [problem, setProblem] = useState(null);
+  /** @param {{content: string, kept?: import("../lib/types.mjs").KeptChoice, request_id: string}} request */
   const onReply = ({ kept }, { ok, text, choice: saved }) => {
     if (ok && kept !== undefined) keepChoice(kept);
     if (ok) onClose();

@@ -52,7 +52,10 @@ export function useKeptChoice(thread) {
   return thread ? null : current;
 }
 
-/** @param {{id: string, data?: object, reply?: object, setProps: Function}} props */
+/**
+ * @param {{id: string, data?: import("../lib/types.mjs").SettingsData & {request_id: string},
+ *   reply?: import("../lib/types.mjs").Reply, setProps: Function}} props
+ */
 export function SettingsButton(props) {
   const act = useActions(props);
   const [opening, setOpening] = useState(null);
