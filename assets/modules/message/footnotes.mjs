@@ -2,14 +2,16 @@
 import { _ } from "../lib/words.mjs";
 let linkedLists = 0;
 
-/** @param {Element} root of the text @param {Element} list of its footnotes */
+/** @param {HTMLElement} root of the text @param {HTMLElement} list of its footnotes */
 export function linkFootnotes(root, list) {
   list.dataset.ready = "";
   list.setAttribute("aria-label", _("Footnotes"));
   linkedLists += 1;
-  for (const note of list.children) linkFootnote(root, note, `footnote-${linkedLists}-${note.dataset.footnote}`);
+  const notes = /** @type {HTMLCollectionOf<HTMLElement>} */ (list.children);
+  for (const note of notes) linkFootnote(root, note, `footnote-${linkedLists}-${note.dataset.footnote}`);
 }
 
+/** @param {HTMLElement} root @param {HTMLElement} note @param {string} id */
 function linkFootnote(root, note, id) {
   note.id = id;
   note.tabIndex = -1;
@@ -34,10 +36,12 @@ function buildLink(text, target, name) {
 
 /** Follow a link between a footnote and its mark, without a change of the page's address. @param {MouseEvent} event */
 export function followFootnote(event) {
-  const link = event.target.closest?.(".footnote-link");
+  /** @type {HTMLAnchorElement|null|undefined} */
+  const link = /** @type {Element} */ (event.target).closest?.(".footnote-link");
   const target = link && document.getElementById(link.hash.slice(1));
   if (!target || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
+  /** @type {HTMLAnchorElement|""|null} */
   const back = link.id && target.querySelector(":scope > .footnote-link, :scope > :last-child > .footnote-link");
   if (back) back.hash = link.id; // to the mark from which one came
   target.scrollIntoView({ block: "center" });

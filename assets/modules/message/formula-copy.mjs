@@ -4,7 +4,8 @@
 export function watchFormulaCopies() {
   document.addEventListener("copy", (event) => {
     const selection = document.getSelection();
-    if (selection === null || selection.isCollapsed || event.target.closest?.("input, textarea")) return;
+    const target = /** @type {Element} */ (event.target);
+    if (selection === null || selection.isCollapsed || target.closest?.("input, textarea")) return;
     const range = selection.getRangeAt(0);
     const within = findFormula(range.commonAncestorContainer);
     const copy = document.createElement("div");

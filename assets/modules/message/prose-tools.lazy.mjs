@@ -87,6 +87,7 @@ function readCell(cell) {
   return [...cell.childNodes].map(readCell).join("").replace(/\n\n+/g, "\n");
 }
 
+/** @param {HTMLTableCellElement[][]} rows */
 function writeMarkdown([head, ...body]) {
   const writeRow = (texts) => `| ${texts.join(" | ")} |\n`;
   const rule = head.map(({ className }) =>

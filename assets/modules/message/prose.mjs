@@ -19,7 +19,7 @@ const buildIconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href=
 /**
  * Add buttons and keyboard scrolling to the code blocks and tables below an element, and links to its footnotes. A second
  * call skips finished ones.
- * @param {Element} root
+ * @param {HTMLElement} root
  */
 export function decorateProse(root) {
   for (const block of root.querySelectorAll(".code:not([data-ready])")) decorateCode(block);
@@ -91,7 +91,7 @@ function buildTools(buttons) {
  */
 export function runProseTool(event, announce) {
   followFootnote(event);
-  const button = event.target.closest?.("[data-tool]");
+  const button = /** @type {Element} */ (event.target).closest?.("[data-tool]");
   const code = button?.closest(".code")?.querySelector("pre");
   const table = button?.closest(".table-frame")?.querySelector("table");
   if (!code && !table) return;
