@@ -29,8 +29,8 @@ export function Candidates({ view, texts, isRunning, act, announce }) {
   const specs = answers.map(({ model }) => model);
   const column = (answer) =>
     h(Candidate, {
-      ...{ key: answer.number, answer, name: nameModelAmong(answer.model, specs), total: answers.length, run },
-      ...{ live: texts.find(answer.number), isRunning, act, announce },
+      key: answer.number, answer, name: nameModelAmong(answer.model, specs), total: answers.length, run,
+      live: texts.find(answer.number), isRunning, act, announce,
     });
   return h(
     "div",

@@ -20,7 +20,7 @@ const begin = ({ number, model, state = "running" }) => ({
 
 /**
  * @param {CandidatesView|null} candidates as the frames before have told
- * @param {object} frame of the socket
+ * @param {import("../lib/types.mjs").Frame} frame
  * @returns {CandidatesView|null}
  */
 export function nextCandidates(candidates, frame) {

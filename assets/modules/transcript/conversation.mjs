@@ -7,6 +7,7 @@
 import { nextCandidates } from "./candidates.mjs";
 
 /**
+ * @typedef {import("../lib/types.mjs").MessageView} MessageView
  * @typedef {{id: string|null, state: string, error: string|null, details?: string|null, version: number}} StreamRun  a run
  *   as the socket reports it
  * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null,
@@ -29,7 +30,7 @@ const insertMessage = (arrived, { message, version, after }) => {
 
 /**
  * @param {Stream} stream
- * @param {object} frame of the socket, or {kind: "data", data} when a callback has delivered
+ * @param {import("../lib/types.mjs").Frame} frame of the socket, or {kind: "data", data} when a callback has delivered
  * @returns {Stream}
  */
 export function nextStream(stream, frame) {

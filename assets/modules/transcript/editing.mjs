@@ -26,6 +26,7 @@ export function useEditing(reply, act, thread) {
   const [draft, setDraft] = useState(readOpenEdit);
   const setProblem = (problem) => setDraft((now) => now && { ...now, problem });
   const finish = (id) => (forgetEdit(id), setDraft(null));
+  /** @param {EditRequest} request @param {import("../lib/types.mjs").Reply} answer */
   const onReply = ({ message }, { ok, text }) => (ok ? finish(message) : setProblem(text));
   const { pending, start, end } = useRequest({ reply, onReply, onLate: () => setProblem(NO_REPLY_TEXT) });
   const place = useRef({ before: [], asideId: null });

@@ -19,7 +19,7 @@ function foldWord(word) {
 function* iterateWords(element) {
   const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   while (nodes.nextNode()) {
-    const { currentNode: node } = nodes;
+    const node = /** @type {Text} */ (nodes.currentNode);
     for (const { 0: word, index } of node.data.matchAll(WORD)) {
       const text = foldWord(word);
       if (text !== "") yield { text, node, start: index, end: index + word.length };

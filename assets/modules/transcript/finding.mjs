@@ -27,6 +27,7 @@ export function useFinding({ earlier, later }) {
   const isNeeded = useRef(false);
   isNeeded.current = isOpen || earlier || later;
   const open = useCallback(() => {
+    /** @type {HTMLInputElement|null} */
     const field = document.querySelector(".find-field");
     if (field !== null) return field.select();
     focused.current = document.activeElement;

@@ -70,6 +70,6 @@ export function useKeptEdit({ draft, pending, place: { current: place }, follow,
   }, [messages, draft?.id, pending]);
 }
 
-/** Return whether a message is gone, and not only outside of the part that is shown. @param {string[]} before its ids */
+/** Return whether a message is gone, and not only outside of the part that is shown. `before`: the ids up to it. */
 const isRemoved = ({ earlier, later }, messages, before) =>
   !later && (!earlier || messages.some(({ id }) => before.includes(id)));

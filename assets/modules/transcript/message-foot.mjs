@@ -48,7 +48,7 @@ function CopyButton({ message, announce, hasWords }) {
 
 /**
  * An action, in a word where there is room.
- * @param {{name: string, sign: string, word?: string|null, onClick: () => void}} props
+ * @param {{name: string, sign: string, word?: string|null, onClick: () => void, className?: string}} props
  */
 function ActionButton({ name, sign, word = null, onClick, className = "", ...hooks }) {
   const onSingleClick = (event) => event.detail < 2 && onClick(); // a double click is one request

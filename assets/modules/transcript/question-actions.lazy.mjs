@@ -44,11 +44,13 @@ function writeDecisions({ style, actions }, decisions) {
   return style === "inbox" ? list : writeObject({ decisions: list });
 }
 
+/** @param {import("../lib/types.mjs").ActionView} action @param {Decision} decision */
 function writeMiddlewareDecision({ name }, { kind, arguments: args, text }) {
   if (kind !== "edit") return JSON.stringify(text ? { type: kind, message: text } : { type: kind });
   return writeObject({ type: '"edit"', edited_action: writeObject({ name: JSON.stringify(name), args }) });
 }
 
+/** @param {import("../lib/types.mjs").ActionView} action @param {Decision} decision */
 function writeInboxAnswer({ name }, { kind, arguments: args, text }) {
   if (kind === "edit") return writeObject({ type: '"edit"', args: writeObject({ action: JSON.stringify(name), args }) });
   if (kind === "respond") return JSON.stringify({ type: "response", args: text });

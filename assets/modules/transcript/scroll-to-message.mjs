@@ -10,7 +10,7 @@ const READER_EVENTS = ["wheel", "touchmove", "pointerdown", "keydown"];
 /**
  * Show and mark the message that a "waymark-show" event names; without one, show the latest. A message that is not loaded is
  * requested first.
- * @param {{messages: object[], later: boolean}} data
+ * @param {import("../lib/types.mjs").TranscriptData} data
  * @param {boolean} isWhole whether all of the messages are on the page
  * @returns {() => void} brings the latest into view
  */

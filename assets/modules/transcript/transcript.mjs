@@ -225,7 +225,7 @@ function MessageRows({ data, messages, shown, later, isAtRest, isFollowed, editi
       { key: message.siblings[0] ?? message.id }, // alternatives share one element, so that the focus stays in it
       marks(message, false),
       h(Message, {
-        ...{ message, announce, act: onAct, onEdit: editing.open, isReadOnly: data.read_only, isReader: data.is_reader },
+        message, announce, act: onAct, onEdit: editing.open, isReadOnly: data.read_only, isReader: data.is_reader,
         editing: editing.draft?.id === message.id ? editing : null,
         modelName: findModelName(message),
         isLast: !later && place === shown.length - 1,
