@@ -13,7 +13,9 @@ const MAX_FILES = 5;
 const MAX_MESSAGE_BYTES = 10_000_000;
 const MAX_KIND_BYTES = { image: 5_000_000, pdf: 5_000_000, text: 1_000_000 };
 const KIND_NAMES = { image: _("an image"), pdf: _("a PDF"), text: _("a text") };
+/** @type {[string, string, RegExp][]} */
 const SIGNATURES = [
+  // oxlint-disable-next-line no-control-regex -- PNG files begin so
   ["image/png", "image", /^\x89PNG\r\n\x1a\n/],
   ["image/jpeg", "image", /^\xff\xd8\xff/],
   ["image/gif", "image", /^GIF8[79]a/],

@@ -4,6 +4,8 @@ import { useMoves } from "../lib/moves.mjs";
 
 const { useMemo } = window.React;
 
+/** Of a field before its first data. */
+const NOTHING = /** @type {import("../lib/types.mjs").ComposerData} */ ({});
 const NOT_READ = { version: undefined, running: false, asking: false, rest: null, fill: null, read_only: null };
 
 /**
@@ -14,7 +16,7 @@ const NOT_READ = { version: undefined, running: false, asking: false, rest: null
  * @returns {{data: import("../lib/types.mjs").ComposerData, coming: Coming}} `data` keeps the model and the meter of the
  *   conversation that is still shown, so that nothing flickers
  */
-export function useChosenData(shown = {}) {
+export function useChosenData(shown = NOTHING) {
   const { thread, isShown, isLost, visit } = useChosenThread();
   const isComing = !isShown && shown.opened !== thread;
   const data = useMemo(() => (isComing ? { ...shown, ...NOT_READ, thread } : shown), [shown, isComing, thread]);

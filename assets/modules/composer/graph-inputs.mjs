@@ -62,8 +62,11 @@ const isWrong = (field, text) => isGiven(text) && (findProblem(field, text) !== 
  * number is only known to its input.
  */
 function showProblems() {
+  /** @type {HTMLDetailsElement|null} */
   const form = document.querySelector("details.graph-inputs");
-  const wrong = [...(form?.querySelectorAll("input, textarea") ?? [])].filter((input) => !input.checkValidity());
+  /** @type {Iterable<HTMLInputElement|HTMLTextAreaElement>} */
+  const inputs = form?.querySelectorAll("input, textarea") ?? [];
+  const wrong = [...inputs].filter((input) => !input.checkValidity());
   if (wrong.length === 0) return false;
   form.open = true;
   wrong[0].focus();
@@ -109,8 +112,8 @@ export function moveInputs(thread) {
 }
 
 /**
- * @param {{data: import("../lib/types.mjs").ComposerData, onRun: (text: string) => void}} props `onRun` begins a graph
- *   without messages
+ * @param {{data: import("../lib/types.mjs").ComposerData & Partial<import("../lib/types.mjs").KeptChoice>,
+ *   onRun: (text: string) => void}} props `onRun` begins a graph without messages
  */
 export function GraphInputs({ data, onRun }) {
   const thread = data.thread ?? null;

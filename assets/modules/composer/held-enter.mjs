@@ -11,8 +11,9 @@ const { useRef } = window.React;
  * Wrap what Enter does. While the conversation is coming, a command waits for it, and a message is queued.
  * @param {string|null} thread
  * @param {import("./chosen-data.mjs").Coming} coming
- * @param {{field: object, drafts: object, slash: ReturnType<import("./slash.mjs").useSlash>, send: () => void,
- *   submit: (text: string) => void}} parts
+ * @param {{field: import("./message-field.mjs").MessageFieldState,
+ *   drafts: ReturnType<typeof import("./unsent-messages.mjs").useDrafts>,
+ *   slash: ReturnType<typeof import("./slash.mjs").useSlash>, send: () => void, submit: (text: string) => void}} parts
  * @returns {() => void}
  */
 export function useEnter(thread, { isComing, isLost }, parts) {

@@ -78,7 +78,7 @@ function Input({ field, isRequired, value, onChange }) {
       : h(AREAS[kind] ? "textarea" : "input", {
           ref: (element) => element?.setCustomValidity(findProblem(field, value) ?? ""),
           className: "form-control", onChange: (event) => onChange(event.target.value), ...shared,
-          ...(AREAS[kind] ? { rows: Math.min(MAX_ROWS, value.split("\n").length) } : describeLine(field)),
+          ...(AREAS[kind] ? { rows: Math.min(MAX_ROWS, String(value).split("\n").length) } : describeLine(field)),
         }),
     about &&
       h(

@@ -21,8 +21,8 @@ const SlashList = lazy(() => import("./slash-list.lazy.mjs"), "SlashList");
 /**
  * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[], unread?: import("./attachments.mjs").Reading[]}}
  *   Message  `unread`: files of it that were still being read when it left the field
- * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>,
- *   pasting: ReturnType<usePasting>, isEmpty: boolean, tokens: number, slashText: string|null, isFocused: boolean,
+ * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<typeof useAttachments>,
+ *   pasting: ReturnType<typeof usePasting>, isEmpty: boolean, tokens: number, slashText: string|null, isFocused: boolean,
  *   onInput: () => void, setFocused: (isFocused: boolean) => void, getText: () => string, setText: (text: string) => void,
  *   changeText: (text: string) => void, insertText: (text: string) => void, takeMessage: () => Message,
  *   removeMessage: (message: Message) => boolean, putBack: (message: Message) => void}} MessageFieldState
@@ -111,7 +111,7 @@ function buildFieldActions(textarea, shownThread, measure, attachments) {
 /**
  * The field, and in its foot what belongs to a message. Enter sends; the up arrow in the empty field edits the last
  * question.
- * @param {{field: MessageFieldState, slash: ReturnType<import("./slash.mjs").useSlash>, onSend: () => void,
+ * @param {{field: MessageFieldState, slash: ReturnType<typeof import("./slash.mjs").useSlash>, onSend: () => void,
  *   onEditLast: () => void, tools: any, readOnly?: string|null, children: any}} props `tools`: the model and the context;
  *   `readOnly`: why nothing can be written; `children` is the button to send or stop
  */

@@ -9,11 +9,14 @@ import { LANGUAGE, _, ngettext } from "../lib/words.mjs";
 const { createElement: h, useEffect, useState } = window.React;
 
 const BYTES_PER_TOKEN = 4; // the server's estimate (agent/context/tokens.py)
+/** @type {[number, string][]} */
 const LEVELS = [[95, "danger"], [80, "warning"], [0, "calm"]];
 const PANEL = "meter-panel";
 
 /** @returns {number} estimated tokens, in steps: most key presses then render nothing */
 export const estimateTokens = (text) => Math.floor(text.length / 1024) * (1024 / BYTES_PER_TOKEN);
+
+/** @typedef {import("../lib/types.mjs").MeterView} MeterView */
 
 /** A warning before a message is sent that does not fit. @param {{meter: MeterView|null, typed: number}} props */
 export function WindowNotice({ meter, typed }) {

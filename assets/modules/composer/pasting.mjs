@@ -10,7 +10,7 @@ const FILE_NAME = "pasted.txt";
 
 /**
  * @param {{current: HTMLTextAreaElement}} textarea
- * @param {ReturnType<import("./attachments.mjs").useAttachments>} attachments
+ * @param {ReturnType<typeof import("./attachments.mjs").useAttachments>} attachments
  * @param {() => void} onInput after a text is put into the field
  * @returns {{pasted: {text: string, file: object}|null, onPaste: (event: ClipboardEvent) => void, insertPasted: () => void}}
  *   `pasted` is the last long text, as long as its file is attached

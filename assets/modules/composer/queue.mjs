@@ -17,8 +17,8 @@ const { useCallback, useLayoutEffect, useRef, useState } = window.React;
  * @param {{pending: object|null, isLate: boolean, problem: object|null, returned: {current:
  *   import("./sending.mjs").Sent|null}, send: Function}} sending
  * @param {{isBusy: () => boolean, coming: import("./chosen-data.mjs").Coming, field:
- *   import("./message-field.mjs").MessageFieldState, drafts: ReturnType<import("./unsent-messages.mjs").useDrafts>, awaited:
- *   {current: import("./unsent-messages.mjs").AwaitedThread|null}}} page `isBusy`: whether a new message must wait
+ *   import("./message-field.mjs").MessageFieldState, drafts: ReturnType<typeof import("./unsent-messages.mjs").useDrafts>,
+ *   awaited: {current: import("./unsent-messages.mjs").AwaitedThread|null}}} page `isBusy`: whether a new message must wait
  */
 export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, awaited, field, drafts }) {
   const [queued, setQueued] = useState(null);

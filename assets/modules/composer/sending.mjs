@@ -30,7 +30,7 @@ const NO_REPLY_TEXT = {
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
  * @param {import("./message-field.mjs").MessageFieldState} field
- * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
+ * @param {ReturnType<typeof import("./unsent-messages.mjs").useDrafts>} drafts
  * @param {{current: import("./unsent-messages.mjs").AwaitedThread|null}} awaited
  * @param {(message: Sent) => void} onWait with a message that is to follow the answer in progress
  */

@@ -62,7 +62,10 @@ const listEnabledFirst = (commands) => [
 ];
 const toResult = (lines) => ({ lines, isCommand: lines.length > 0 });
 
-/** @returns {Line} the line of a command, with the argument that was typed */
+/**
+ * Build the line of a command, with the argument that was typed.
+ * @param {import("../lib/types.mjs").Command} command @param {string} [argument] @returns {Line}
+ */
 function describeCommand({ word, hint, name, offReason = null, choices, run }, argument = "") {
   const completed = `/${word}${hint || choices ? " " : ""}${argument}`;
   const shownHint = hint && argument === "" ? ` [${hint}]` : choices ? " …" : "";
@@ -75,7 +78,10 @@ function describeCommand({ word, hint, name, offReason = null, choices, run }, a
   };
 }
 
-/** @returns {Line[]} the choices that contain all words of the argument */
+/**
+ * List the choices that contain all words of the argument.
+ * @param {import("../lib/types.mjs").Command} command @param {string} argument @returns {Line[]}
+ */
 function listChoices({ word, choices }, argument) {
   const words = foldText(argument).split(/\s+/).filter(Boolean);
   const matching = choices().filter(({ name }) => words.every((each) => foldText(name).includes(each)));
