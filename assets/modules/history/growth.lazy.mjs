@@ -30,10 +30,10 @@ export function Growth({ data, onShow }) {
   return h(Plot, { growth: content, checkpoints: data.checkpoints, onShow });
 }
 
-/** @param {{growth: GrowthView, checkpoints: import("../lib/types.mjs").CheckpointView[], onShow: Function}} props */
 const describeEnd = ({ messages, tokens }) =>
   _("message {messages}: {tokens} now", { messages: formatNumber(messages), tokens: formatCount(tokens, "token") });
 
+/** @param {{growth: GrowthView, checkpoints: import("../lib/types.mjs").CheckpointView[], onShow: Function}} props */
 function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
   const last = points.at(-1);
   const x = (messages) => (100 * (messages - 1)) / (last.messages - 1);
@@ -58,7 +58,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
       drops.map((drop) => h(Saving, { key: drop.messages, drop, place: x(drop.messages), height: y(drop.before) })),
       pickMarks(checkpoints, last.messages).map((checkpoint) =>
         h("button", {
-          ...{ key: checkpoint.id, type: "button", className: "growth-mark" },
+          key: checkpoint.id, type: "button", className: "growth-mark",
           tabIndex: -1, // the list below has each of them, for the keyboard as well
           "aria-hidden": true,
           title: `${checkpoint.name} · ${formatCount(checkpoint.tokens ?? findTokensAt(checkpoint.messages), "token")}`,

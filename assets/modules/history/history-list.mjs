@@ -25,8 +25,9 @@ const LARGE_ROWS = "(pointer: coarse), (width < 64em)";
 const ROW_REMS = { large: 2.75, small: 1.875 };
 
 /**
- * @param {{layout: import("./layout.mjs").HistoryLayout, data: import("../lib/types.mjs").HistoryData, selection: object,
- *   onPress: (row: object) => void, onKey: (key: string, row: object) => boolean, children?: any}} props
+ * @param {{layout: import("./layout.mjs").HistoryLayout, data: import("../lib/types.mjs").HistoryData,
+ *   selection: {selected: string|null, select: Function}, onPress: (row: import("./layout.mjs").HistoryRow) => void,
+ *   onKey: (key: string, row: import("./layout.mjs").HistoryRow) => boolean, children?: any, before?: any}} props
  */
 export function HistoryList({ layout, data, selection, onPress, onKey, children, before }) {
   const scroll = useRef(null);
@@ -57,8 +58,8 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
         h("ol", { className: "track" },
           shown.map((number) =>
             h(HistoryRow, {
-              ...{ key: rows[number].key, row: rows[number], number, count: rows.length, height, now, maxTokens, onPress },
-              ...{ isSelected: number === selected, isTabStop: number === focused, hasBranches: data.branch_count > 1 },
+              key: rows[number].key, row: rows[number], number, count: rows.length, height, now, maxTokens, onPress,
+              isSelected: number === selected, isTabStop: number === focused, hasBranches: data.branch_count > 1,
             }),
           ),
         ),

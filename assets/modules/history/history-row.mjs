@@ -58,7 +58,7 @@ const describeFold = ({ branch, messages }) => ({
 });
 
 /** A turn brings all places as new objects. Of a thousand, only changed ones are rendered again. */
-const isSameRow = ({ row, onPress: _, ...one }, { row: otherRow, onPress: __, ...other }) =>
+const isSameRow = ({ row, onPress: _onPress, ...one }, { row: otherRow, onPress: _otherOnPress, ...other }) =>
   Object.keys(one).every((name) => one[name] === other[name]) &&
   (row === otherRow || JSON.stringify(row) === JSON.stringify(otherRow));
 

@@ -26,18 +26,17 @@ import { listSteps, useSelection } from "./selection.mjs";
 const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
+/** @type {import("../lib/types.mjs").HistoryData} */
 const EMPTY_HISTORY = {
-  ...{ thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0 },
-  ...{
-    segments: [],
-    elsewhere: [],
-    moves: [],
-    alternatives: [],
-    removed: null,
-    has_states: false,
-    read_only: null,
-    save: { enabled: false, reason: null },
-  },
+  thread: null, version: 0, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0,
+  segments: [],
+  elsewhere: [],
+  moves: [],
+  alternatives: [],
+  removed: null,
+  has_states: false,
+  read_only: null,
+  save: { enabled: false, reason: null },
 };
 const CURRENT_POSITION = "";
 const NOTHING_THERE = _("There is no conversation yet.");
@@ -110,18 +109,7 @@ function useBranchName({ thread, branches }) {
 
 /** The rows and the card of the selected one. */
 function Places({
-  data,
-  layout,
-  filter,
-  saving,
-  act,
-  selection,
-  opening,
-  portion,
-  onCompare,
-  onBring,
-  onRunAgain,
-  onState,
+  data, layout, filter, saving, act, selection, opening, portion, onCompare, onBring, onRunAgain, onState,
 }) {
   const { rows } = layout;
   const latest = useRef(null);
@@ -131,28 +119,12 @@ function Places({
   };
   latest.current = (row) => (isNarrow() ? selection.select(row.key) : onShow(row));
   const onPress = useCallback((row) => latest.current(row), []);
-  const onKey = (key, row) => {
-    const name = ACTION_KEYS[key];
-    if (!name || isGoing()) return false;
-    const action = listPlaceActions(row, rows, { act, onCompare }, Boolean(data.read_only))[name];
-    if (action) (action.run ?? action)();
-    else if (data.read_only && name !== "compare") showToast(data.read_only);
-    else if (name === "restore") showToast(explainNoRestore(row, rows));
-    return true;
-  };
-  const isBare =
-    data.checkpoints.length === 0 &&
-    data.branch_count < 2 &&
-    data.moves.length === 0 &&
-    data.alternatives.length === 0 &&
-    !data.removed;
-  const isFiltered = filter.value.words !== "" || filter.value.kind !== "all";
-  const isEmpty =
-    isFiltered && rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, filter.value.words));
+  const onKey = (key, row) => pressPlaceKey(key, row, rows, { data, act, onCompare });
+  const isBare = hasNoPlaces(data);
   const selected = rows[layout.numbers.get(selection.selected)];
   const before = [
     isBare && !saving.pending && h(NoCheckpoints, { key: "none", isReadOnly: Boolean(data.read_only) }),
-    isEmpty && h("p", { key: "empty", className: "pane-empty" }, _("No matching checkpoints.")),
+    isFilteredAway(rows, filter.value) && h("p", { key: "empty", className: "pane-empty" }, _("No matching checkpoints.")),
     portion.hidden > 0 &&
       !filter.value.words &&
       h(
@@ -174,34 +146,34 @@ function Places({
   ];
 }
 
+/** Do what a key does at a place. @returns {boolean} whether it does something */
+function pressPlaceKey(key, row, rows, { data, act, onCompare }) {
+  const name = ACTION_KEYS[key];
+  if (!name || isGoing()) return false;
+  const action = listPlaceActions(row, rows, { act, onCompare }, Boolean(data.read_only))[name];
+  if (action) (action.run ?? action)();
+  else if (data.read_only && name !== "compare") showToast(data.read_only);
+  else if (name === "restore") showToast(explainNoRestore(row, rows));
+  return true;
+}
+
+const hasNoPlaces = ({ checkpoints, branch_count: branchCount, moves, alternatives, removed }) =>
+  checkpoints.length === 0 && branchCount < 2 && moves.length === 0 && alternatives.length === 0 && !removed;
+
+const isFilteredAway = (rows, { words, kind: wanted }) =>
+  (words !== "" || wanted !== "all") &&
+  rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, words));
+
 const hasWords = ({ name, description }, words) => foldText(`${name}\n${description}`).includes(words);
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listHistoryCommands(
-  { checkpoints, branches, save, has_states: hasStates, read_only: reason },
-  act,
-  onOpenForm,
-  onSave,
-  onCompare,
-  onRunAgain,
-  onState,
-  { hidden, showEarlier },
-  selection,
+  data, act, onOpenForm, onSave, onCompare, onRunAgain, onState, { hidden, showEarlier }, selection,
 ) {
-  const newest = [...checkpoints].reverse();
-  const changes = (list) => (reason ? [] : list);
-  const head = branches.find(({ current }) => current)?.message;
-  const others = branches.filter(({ current }) => !current);
-  const comparable = [
-    ...others.map(({ id }) => `branch:${id}`),
-    ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`),
-  ];
-  const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
-  const goBack = (list) => changes(list)
-    .map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id })));
-  const restorable = goBack(newest.filter(({ stands }) => !stands));
-  const standing = goBack(newest.filter(({ stands }) => stands)).map((each) => ({ ...each, offReason: AT_PLACE }));
-  const switches = changes(others).map((branch) => place(_("Branches"), branch, () => act("switch", { branch: branch.id })));
+  const { save, has_states: hasStates, read_only: reason } = data;
+  const { head, restorable, standing, switches, comparable } = listPlaceCommands(data, act);
+  const onEarlier = () => (showPane("history"), showEarlier());
+  const onStateHere = () => onState(CURRENT_POSITION);
   const saveNamed = (name) => (name ? (showPane("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
     {
@@ -210,7 +182,7 @@ function listHistoryCommands(
     },
     {
       group: _("Actions"), name: _("Restore a checkpoint"), word: "restore",
-      offReason: reason ?? (newest.length > 0 ? null : _("There is no checkpoint to go back to.")),
+      offReason: reason ?? (data.checkpoints.length > 0 ? null : _("There is no checkpoint to go back to.")),
       choices: () => [...restorable, ...standing],
     },
     {
@@ -226,21 +198,33 @@ function listHistoryCommands(
       run: () => onRunAgain(CURRENT_POSITION),
     },
     ...(comparable.length > 0 ? [{ group: _("Actions"), name: _("Compare"), run: () => onCompare(comparable[0]) }] : []),
-    ...(hasStates
-      ? [{ group: _("Actions"), name: _("State of the graph"), word: "state", run: () => onState(CURRENT_POSITION) }]
-      : []),
+    ...(hasStates ? [{ group: _("Actions"), name: _("State of the graph"), word: "state", run: onStateHere }] : []),
     ...listSteps(selection),
     ...restorable,
     ...(hidden > 0
-      ? [
-          {
-            group: GO_BACK, name: _("Show earlier checkpoints"), detail: formatCount(hidden, "checkpoint"),
-            run: () => (showPane("history"), showEarlier()),
-          },
-        ]
+      ? [{ group: GO_BACK, name: _("Show earlier checkpoints"), detail: formatCount(hidden, "checkpoint"), run: onEarlier }]
       : []),
     ...switches,
   ];
+}
+
+/** List what goes to a checkpoint or a branch. `head`: the last message; `comparable`: places as a comparison names them. */
+function listPlaceCommands({ checkpoints, branches, read_only: reason }, act) {
+  const newest = [...checkpoints].reverse();
+  const changes = (list) => (reason ? [] : list);
+  const others = branches.filter(({ current }) => !current);
+  const comparable = [
+    ...others.map(({ id }) => `branch:${id}`),
+    ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`),
+  ];
+  const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
+  const goBack = (list) => changes(list)
+    .map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id })));
+  const restorable = goBack(newest.filter(({ stands }) => !stands));
+  const standing = goBack(newest.filter(({ stands }) => stands)).map((each) => ({ ...each, offReason: AT_PLACE }));
+  const switches = changes(others).map((branch) => place(_("Branches"), branch, () => act("switch", { branch: branch.id })));
+  const head = branches.find(({ current }) => current)?.message;
+  return { head, restorable, standing, switches, comparable };
 }
 
 /**

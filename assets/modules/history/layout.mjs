@@ -8,9 +8,10 @@ const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row o
 /**
  * @typedef {import("./places.mjs").PlaceNode} PlaceNode
  * @typedef {import("./places.mjs").PlaceItem} PlaceItem
+ * @typedef {import("../lib/types.mjs").BranchView} BranchView
  * @typedef {"current"|"other"|"removed"|"replaced"} Line
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed",
- *   lane: number, item: PlaceItem|null, branch: object|null, messages: number, message: string|null, count: number,
+ *   lane: number, item: PlaceItem|null, branch: BranchView|null, messages: number, message: string|null, count: number,
  *   line: Line, tokens: number|null, up: number, down: number}} HistoryRow `branch`: the one that ends here. `count`: of the
  *   messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
  * @typedef {{from: number, to: number, line: Line}} HistoryEdge  between the numbers of two rows

@@ -122,7 +122,7 @@ function listChangesOfPlace({ kind, item, branch }, data, act, onRename) {
   ];
 }
 
-/** @param {boolean} [isNamed] whether each item says that it is about the branch */
+/** List what changes a branch. With `isNamed`, each item says that it is about the branch. */
 function listChangesOfBranch({ id, current }, data, act, onRename, isNamed = false) {
   const link = [
     isNamed ? _("Copy link to the branch") : _("Copy link"),

@@ -20,8 +20,9 @@ const PlaceUsage = lazy(() => import("./place-usage.lazy.mjs"), "PlaceUsage");
 const MAX_BRANCH_NAME_CHARS = 120;
 
 /**
- * @param {{row: import("./layout.mjs").HistoryRow, rows: object[], data: import("../lib/types.mjs").HistoryData,
- *   act: Function, onShow: (row: object) => void, onCompare: (place: string) => void, onBring: (place: string) => void,
+ * @param {{row: import("./layout.mjs").HistoryRow, rows: import("./layout.mjs").HistoryRow[],
+ *   data: import("../lib/types.mjs").HistoryData, act: Function, onShow: (row: object) => void,
+ *   onCompare: (place: string) => void, onBring: (place: string) => void,
  *   onRunAgain: (place: string) => void, onState: ((place: string) => void)|null, onClose: () => void}} props
  */
 export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose }) {

@@ -2,7 +2,7 @@
 import { foldText } from "../lib/fold.mjs";
 
 /**
- * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: object, segment: number|null,
+ * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: any, segment: number|null,
  *   messages: number, message: string|null, isElsewhere: boolean, isHere: boolean, isMarked: boolean}} PlaceItem something
  *   that is at a place: after so many messages, on a segment (null: before the first message). `isHere`: at the current
  *   position; one such item is marked
@@ -80,6 +80,7 @@ function isWanted({ kind, value }, { kind: wanted, words }) {
   );
 }
 
+/** @returns {PlaceNode} */
 const makeNode = (segment, messages, message) => ({
   segment,
   messages,
@@ -101,7 +102,8 @@ function findNode(nodes, { segment, messages, message }) {
 /** Add a node where a segment with nodes forks from another one, up to the beginning. */
 function addForks(nodes, segments) {
   const seen = new Set();
-  for (const { segment: first } of [...nodes.values()]) {
+  const found = [...nodes.values()]; // the loop adds others
+  for (const { segment: first } of found) {
     for (let own = segments.get(first); own && !seen.has(own.id); own = segments.get(own.parent)) {
       seen.add(own.id);
       findNode(nodes, { segment: own.parent, messages: own.from, message: own.message });
@@ -120,7 +122,7 @@ function joinNodes(nodes, segments) {
     node.parent =
       before?.segment === node.segment
         ? before
-        : findNode(nodes, { segment: own?.parent ?? null, messages: own?.from ?? 0 });
+        : findNode(nodes, { segment: own?.parent ?? null, messages: own?.from ?? 0, message: null });
     node.parent.children.push(node);
   });
 }

@@ -12,7 +12,8 @@ function useLastReply(reply, field) {
 
 /**
  * Join the data with the portions that the server was asked for, and bring these again after each change.
- * @param {import("../lib/types.mjs").HistoryData} data @param {import("../lib/types.mjs").HistoryPortion} [reply]
+ * @param {import("../lib/types.mjs").HistoryData} data
+ * @param {import("../lib/types.mjs").HistoryPortion|undefined} reply @param {import("../lib/types.mjs").Act} act
  */
 export function usePortion(data, reply, act) {
   const last = useLastReply(reply, "segments");

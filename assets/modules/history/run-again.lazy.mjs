@@ -2,7 +2,6 @@
 import { createRequestId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
-import { formatCount } from "../lib/format.mjs";
 import { nameModelAmong } from "../lib/model-names.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";

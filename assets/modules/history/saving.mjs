@@ -33,6 +33,7 @@ export function useForm({ thread, save }) {
   const opener = useRef(null);
   const { isShown, thread: chosen } = useChosenThread();
   useEffect(() => setPlace(null), [isShown ? thread : chosen]);
+  /** @param {{message?: string, quote?: string}} [place] */
   const open = ({ message, quote } = {}) => {
     const mayBeSaved = isGoing() ? getChosenThread().thread !== null : save.enabled;
     if (mayBeSaved) {
@@ -65,8 +66,12 @@ export function NewCheckpoint({ form, saving }) {
   );
 }
 
-/** Track a pending save. Any new data is its reply. */
+/**
+ * Track a pending save. Any new data is its reply.
+ * @typedef {{name: string, description: string, message?: string, request_id?: string}} Save
+ */
 export function useSaving(data, act) {
+  /** @type {ReturnType<typeof useRequest<Save & {request_id: string}>>} */
   const { pending, isLate, start, end } = useRequest({});
   const seen = useRef(data);
   useLayoutEffect(() => {
@@ -76,6 +81,7 @@ export function useSaving(data, act) {
     }
     seen.current = data;
   }, [data, end]);
+  /** @param {Save} checkpoint */
   const save = ({ name, description, message, request_id }) => {
     const place = message && { message };
     start({ name, description, ...place, request_id: act("save", { name, description, ...place }, request_id) });
