@@ -3,7 +3,10 @@ import { findDirection } from "../lib/direction.mjs";
 import { _ } from "../lib/words.mjs";
 const { createElement: h } = window.React;
 
-/** @param {{deleted: DeletedItem[], onBringBack: ((fields: {thread: string, version: number}) => void)|null}} props */
+/**
+ * @param {{deleted: import("../lib/types.mjs").DeletedItem[],
+ *   onBringBack: ((fields: {thread: string, version: number}) => void)|null}} props
+ */
 export function Deleted({ deleted, onBringBack }) {
   if (deleted.length === 0) return h("p", { className: "pane-empty" }, _("No deleted conversations."));
   return h(

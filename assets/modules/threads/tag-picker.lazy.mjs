@@ -46,6 +46,7 @@ export function TagPicker({ title, names, counts, total, onSave, onClose }) {
 function listLines(names, counts, total) {
   const lines = Array.from(names, ([tag, name]) => {
     const count = counts.get(tag);
+    /** @type {Share} */
     const share = count === 0 ? "none" : count === total ? "all" : "some";
     return { name, before: share, now: share };
   });
