@@ -5,13 +5,14 @@
   var choice = "system";
   try {
     choice = localStorage.getItem("waymark.theme") || "system";
-  } catch (error) {
+  } catch {
     choice = "system"; // storage is blocked: follow the system
   }
   var dark = choice === "dark" || (choice !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
   root.setAttribute("data-bs-theme", dark ? "dark" : "light");
   root.setAttribute("data-theme-choice", choice);
   root.toggleAttribute("data-mac", /Mac|iP(hone|ad)/.test(navigator.platform)); // for the names of keys
+  /** @type {HTMLMetaElement} */
   var themeColor = document.querySelector("meta[name=theme-color]");
   themeColor.content = dark ? themeColor.dataset.dark : themeColor.dataset.light;
 
@@ -21,7 +22,7 @@
       var pane = JSON.parse(localStorage.getItem("waymark.pane." + name)) || {};
       if (pane.state === "open" || pane.state === "folded") root.setAttribute("data-" + name, pane.state);
       if (typeof pane.width === "number") root.style.setProperty("--" + name + "-width", pane.width + "rem");
-    } catch (error) {
+    } catch {
       // storage is blocked: as at first
     }
   });

@@ -4,8 +4,9 @@
   "use strict";
   var REPEATED_AFTER_MS = 4000;
   document.addEventListener("submit", function (event) {
-    var sentAt = Number(event.target.dataset.sentAt || -REPEATED_AFTER_MS);
+    var form = /** @type {HTMLFormElement} */ (event.target);
+    var sentAt = Number(form.dataset.sentAt || -REPEATED_AFTER_MS);
     if (event.timeStamp - sentAt < REPEATED_AFTER_MS) event.preventDefault();
-    else event.target.dataset.sentAt = String(event.timeStamp);
+    else form.dataset.sentAt = String(event.timeStamp);
   });
 })();

@@ -6,7 +6,7 @@
     localStorage.setItem("waymark.page-key", given.pageKey);
     localStorage.setItem("waymark.person", given.person); // pages of another person leave: see session.mjs
     location.replace(given.next);
-  } catch (error) {
+  } catch {
     document.documentElement.textContent = "Waymark needs this site's storage. Allow it, and open a new link.";
   }
 })();

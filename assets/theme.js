@@ -5,7 +5,7 @@
   var choice = "system";
   try {
     choice = localStorage.getItem("waymark.theme") || "system";
-  } catch (error) {
+  } catch {
     choice = "system"; // storage is blocked: follow the system
   }
   function show() {
