@@ -28,11 +28,13 @@ test-again: setup-dev
 test-long: setup-dev browser
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m long $(ARGS)
 
-check: setup-dev
+check: setup-dev $(VENV)/typescript
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@PYTHONPATH=. $(BIN)/lint-imports --no-cache
+	@$(BIN)/oxlint assets
+	@$(BIN)/node $(TYPESCRIPT)/node_modules/typescript/bin/tsc
 	@$(BIN)/python -m pytest --collect-only -qq -m "" >$(VENV)/collected.log || { grep -E "^(E |ERROR)" $(VENV)/collected.log; exit 1; }
 	@$(BIN)/python -m pytest -qq -m "" tests/test_sizes.py >$(VENV)/sizes.log || { cat $(VENV)/sizes.log; exit 1; }
 	@$(BIN)/python -m supply.registry
@@ -65,6 +67,17 @@ $(VENV)/dev: constraints.txt constraints-dev.txt constraints-graphs.txt | $(VENV
 	@$(call install,constraints.txt constraints-dev.txt)
 	@$(call install,constraints-graphs.txt,--no-deps)
 	@touch $(VENV)/run $@
+
+# TypeScript checks the browser's JavaScript. It is npm's, and the Node that installs and runs it is of PyPI: none is needed
+# beside it. package-lock.json has the hashes of all platforms.
+TYPESCRIPT := $(VENV)/typescript-files
+$(VENV)/typescript: package.json package-lock.json | $(VENV)/dev
+	@echo "Installing TypeScript …"
+	@mkdir -p $(TYPESCRIPT)
+	@cp package.json package-lock.json $(TYPESCRIPT)
+	@$(BIN)/npm ci --prefix $(TYPESCRIPT) --ignore-scripts --no-audit --no-fund --fetch-retries 1 >$(VENV)/npm.log 2>&1 || \
+	  { cat $(VENV)/npm.log; exit 1; }
+	@touch $@
 
 # A browser that is there is used; as root on Debian one is installed; else one line says what to do. The tests prefer
 # Debian's headless shell: it needs half the CPU time of a Chromium with windows.

@@ -1,4 +1,4 @@
-"""The sizes of modules and functions in Python. Those of the browser's modules are checked in test_modules.py."""
+"""The sizes of modules and functions in Python. oxlint checks those of the browser's modules."""
 
 import ast
 from collections.abc import Iterator
