@@ -12,14 +12,13 @@
   root.setAttribute("data-bs-theme", dark ? "dark" : "light");
   root.setAttribute("data-theme-choice", choice);
   root.toggleAttribute("data-mac", /Mac|iP(hone|ad)/.test(navigator.platform)); // for the names of keys
-  /** @type {HTMLMetaElement} */
-  var themeColor = document.querySelector("meta[name=theme-color]");
-  themeColor.content = dark ? themeColor.dataset.dark : themeColor.dataset.light;
+  var themeColor = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=theme-color]"));
+  themeColor.content = String(dark ? themeColor.dataset.dark : themeColor.dataset.light);
 
   // The same keys and names as in assets/modules/page/panes.mjs.
   ["threads", "history"].forEach(function (name) {
     try {
-      var pane = JSON.parse(localStorage.getItem("waymark.pane." + name)) || {};
+      var pane = JSON.parse(localStorage.getItem("waymark.pane." + name) || "{}") || {};
       if (pane.state === "open" || pane.state === "folded") root.setAttribute("data-" + name, pane.state);
       if (typeof pane.width === "number") root.style.setProperty("--" + name + "-width", pane.width + "rem");
     } catch {

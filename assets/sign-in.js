@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   try {
-    var given = document.currentScript.dataset;
+    var given = /** @type {Record<string, string>} */ (/** @type {HTMLElement} */ (document.currentScript).dataset);
     localStorage.setItem("waymark.page-key", given.pageKey);
     localStorage.setItem("waymark.person", given.person); // pages of another person leave: see session.mjs
     location.replace(given.next);

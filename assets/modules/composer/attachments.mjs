@@ -68,6 +68,7 @@ function buildReadingActions({ open, owner, give, getFiles, render }) {
   const attach = async (list) => {
     const chosen = Array.from(list); // a copy: the input and the event clear their lists
     const [attached, earlier] = [getFiles(), listOwn()];
+    /** @type {Reading} */
     const reading = { owner: owner.current, count: chosen.length, isTaken: false, accepted: null, ended: null };
     open.current = [...open.current, reading];
     render();
@@ -80,7 +81,7 @@ function buildReadingActions({ open, owner, give, getFiles, render }) {
     open.current = open.current.filter((other) => other !== reading);
     if (!reading.isTaken) give([reading]);
     render();
-    return reading.accepted.files;
+    return reading.accepted?.files;
   };
   const takeReadings = () => {
     const taken = listOwn();
@@ -142,6 +143,6 @@ function useFileDrop(attach) {
  * @param {ClipboardEvent} event
  */
 export function readPastedFiles(event) {
-  const { files, types } = event.clipboardData;
+  const { files = [], types = [] } = event.clipboardData ?? {};
   return types.includes("text/plain") ? [] : Array.from(files);
 }

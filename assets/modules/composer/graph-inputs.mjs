@@ -27,7 +27,7 @@ const subscribe = (listener) => {
 
 function getTexts(thread) {
   if (!typed.has(thread)) typed.set(thread, readUnsent("inputs", thread) ?? NOTHING);
-  return typed.get(thread);
+  return typed.get(thread) ?? NOTHING;
 }
 
 const getFields = (thread) => fieldsByThread.get(thread) ?? [];
@@ -67,7 +67,7 @@ function showProblems() {
   /** @type {Iterable<HTMLInputElement|HTMLTextAreaElement>} */
   const inputs = form?.querySelectorAll("input, textarea") ?? [];
   const wrong = [...inputs].filter((input) => !input.checkValidity());
-  if (wrong.length === 0) return false;
+  if (form === null || wrong.length === 0) return false;
   form.open = true;
   wrong[0].focus();
   return true;

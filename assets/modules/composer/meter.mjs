@@ -36,7 +36,7 @@ export function Meter({ thread, version, meter, typed }) {
   const { isOpen, setOpen, root, onKeyDown } = usePopover(thread);
   const tokens = meter.tokens + typed;
   const percent = (100 * tokens) / meter.most;
-  const [, level] = LEVELS.find(([least]) => percent >= least);
+  const [, level] = LEVELS.find(([least]) => percent >= least) ?? [0, "calm"];
   const about = meter.exact && typed === 0 ? "" : _("about ");
   const share = percent < 1 ? _("under 1 %") : `${about}${Math.round(percent)} %`;
   return h(

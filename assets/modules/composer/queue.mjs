@@ -105,7 +105,7 @@ const checkReadings = (readings) => ({
 const listFiles = ({ files, unread }) => [...files, ...unread.flatMap(({ accepted }) => accepted.files)];
 
 /** @param {import("./message-field.mjs").Message} message @returns {number} those that are being read as well */
-export const countFiles = ({ files, unread }) => unread.reduce((sum, { count }) => sum + count, files.length);
+export const countFiles = ({ files, unread = [] }) => unread.reduce((sum, { count }) => sum + count, files.length);
 
 /** Let a message that was sent before its conversation was shown follow the answer in progress there. */
 const noteAnswer = (queued, setQueued) =>

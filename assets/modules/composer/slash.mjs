@@ -35,7 +35,7 @@ export function listLines(text, commands) {
   const named = commands.filter(({ word }) => word);
   if (argument === undefined)
     return toResult(
-      listEnabledFirst(named.filter(({ word }) => word.startsWith(typed.toLowerCase()))).map((command) =>
+      listEnabledFirst(named.filter(({ word }) => word?.startsWith(typed.toLowerCase()))).map((command) =>
         describeCommand(command),
       ),
     );
@@ -74,7 +74,7 @@ function describeCommand({ word, hint, name, offReason = null, choices, run }, a
     detail: name,
     completed,
     offReason,
-    run: choices ? null : () => run(argument || undefined),
+    run: choices ? null : () => run?.(argument || undefined),
   };
 }
 
@@ -84,7 +84,7 @@ function describeCommand({ word, hint, name, offReason = null, choices, run }, a
  */
 function listChoices({ word, choices }, argument) {
   const words = foldText(argument).split(/\s+/).filter(Boolean);
-  const matching = choices().filter(({ name }) => words.every((each) => foldText(name).includes(each)));
+  const matching = (choices?.() ?? []).filter(({ name }) => words.every((each) => foldText(name).includes(each)));
   return matching
     .slice(0, MAX_LINES)
     .map(({ name, detail = "", offReason = null, run }) => ({

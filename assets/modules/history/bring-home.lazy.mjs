@@ -24,7 +24,7 @@ loadStyle(new URL("./bring-home.lazy.css", import.meta.url));
 
 /**
  * @typedef {{id: string, role: "user"|"assistant", person: string, text: string}} QuotableMessage
- * @param {{data: import("../lib/types.mjs").HistoryData, place: string, onClose: () => void}} props
+ * @param {{data: import("../lib/types.mjs").BegunHistory, place: string, onClose: () => void}} props
  */
 export function BringHome({ data, place, onClose }) {
   const { thread } = data;

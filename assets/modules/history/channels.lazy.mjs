@@ -27,7 +27,7 @@ loadStyle(new URL("./channels.lazy.css", import.meta.url));
  * @typedef {{name: string, difference: "same"|"changed"|"added"|"removed"|null, one: ChannelSide|null,
  *   other: ChannelSide|null, is_unknown: boolean, lost_kind: string}} ChannelView
  * @typedef {{name: string, channels: ChannelView[]}} SubgraphView
- * @param {{data: import("../lib/types.mjs").HistoryData, one: string, other: string, isBrief?: boolean}} props
+ * @param {{data: import("../lib/types.mjs").BegunHistory, one: string, other: string, isBrief?: boolean}} props
  *   `isBrief`: only what differs
  */
 export function Channels({ data, one, other, isBrief = false }) {
@@ -96,7 +96,7 @@ function Channel({ channel: { name, difference, one, other, is_unknown: isUnknow
         { className: "channel-summary" },
         isCompared
           ? h(Changed, { before: one?.summary ?? NOT_SET, after: other?.summary ?? NOT_SET })
-          : (one ?? other).summary,
+          : (one ?? other)?.summary,
       ),
       lostKind !== "" && h("span", { className: "channel-difference" }, _("{kind} not kept", { kind: lostKind })),
       difference !== null && h("span", { className: "channel-difference" }, DIFFERENCE_TEXTS[difference]),
@@ -120,7 +120,7 @@ function Channel({ channel: { name, difference, one, other, is_unknown: isUnknow
 
 /** @param {{name: string, one: ChannelSide|null, other: ChannelSide|null, isCompared: boolean}} props */
 function ChannelBody({ name, one, other, isCompared }) {
-  const isTree = (one ?? other).tree !== null && (!isCompared || !one || !other || other.tree !== null);
+  const isTree = Boolean((one ?? other)?.tree) && (!isCompared || !one || !other || other.tree !== null);
   const link = (side, text) =>
     side?.address &&
     h(
@@ -155,7 +155,7 @@ function ChannelBody({ name, one, other, isCompared }) {
  */
 function TreeItem({ label, one, other, isCompared, isOpen = false }) {
   const isSame = !isCompared || JSON.stringify(one) === JSON.stringify(other);
-  const node = one ?? other;
+  const node = /** @type {TreeNode} */ (one ?? other);
   const isPair = isSame || (one !== null && other !== null && one.kind === other.kind);
   const head = h(Fragment, null, label !== undefined && h("span", { className: "tree-key" }, label));
   if (!isPair || !isContainer(node) || node.count === 0)
@@ -173,7 +173,7 @@ function TreeItem({ label, one, other, isCompared, isOpen = false }) {
       h("summary", null,
         head,
         h("span", { className: "quiet" },
-          isSame || one.count === other.count ? countItems(node) : `${countItems(one)} → ${countItems(other)}`,
+          isSame || one?.count === other?.count ? countItems(node) : `${countItems(one)} → ${countItems(other)}`,
         ),
       ),
       h("ul", null,
@@ -192,7 +192,8 @@ function TreeItem({ label, one, other, isCompared, isOpen = false }) {
 const NOUNS = { object: "field", list: "item", messages: "message" };
 const isContainer = ({ kind }) => kind in NOUNS;
 const listKeys = (node) => (node?.items ?? []).map(([key]) => key);
-const countItems = ({ kind, count }) => formatCount(count, NOUNS[kind]);
+/** @param {TreeNode|null} node */
+const countItems = (node) => node && formatCount(node.count, NOUNS[node.kind]);
 
 function describeNode(node) {
   if (node === null) return null;

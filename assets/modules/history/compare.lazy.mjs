@@ -31,7 +31,7 @@ loadStyle(new URL("./compare.lazy.css", import.meta.url));
 
 /**
  * Places are in the server's notation: "" is the current position, otherwise "branch:ID", "checkpoint:ID" or "message:ID".
- * @param {{data: import("../lib/types.mjs").HistoryData, place: string, act: Function, onBring: (place: string) => void,
+ * @param {{data: import("../lib/types.mjs").BegunHistory, place: string, act: Function, onBring: (place: string) => void,
  *   onClose: () => void}} props
  */
 export function Compare({ data, place, act, onBring, onClose }) {

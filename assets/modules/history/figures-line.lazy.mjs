@@ -34,7 +34,7 @@ function listFigures(figures, hasAnswers) {
     { text: calls.join(", ") },
     { text: duration > 0 && formatDuration(duration) },
   ];
-  return parts.filter(({ text }) => text);
+  return parts.flatMap(({ text, ...others }) => (text ? [{ text, ...others }] : []));
 }
 
 /** "$0.0006", and of how many answers the price is not known. */

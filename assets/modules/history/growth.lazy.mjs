@@ -15,7 +15,7 @@ loadStyle(new URL("./growth.lazy.css", import.meta.url));
 /**
  * @typedef {{points: {messages: number, tokens: number}[], drops: {messages: number, before: number, after: number}[],
  *   most: number}} GrowthView
- * @param {{data: import("../lib/types.mjs").HistoryData,
+ * @param {{data: import("../lib/types.mjs").BegunHistory,
  *   onShow: (checkpoint: import("../lib/types.mjs").CheckpointView) => void}} props
  */
 export function Growth({ data, onShow }) {
@@ -35,7 +35,7 @@ const describeEnd = ({ messages, tokens }) =>
 
 /** @param {{growth: GrowthView, checkpoints: import("../lib/types.mjs").CheckpointView[], onShow: Function}} props */
 function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
-  const last = points.at(-1);
+  const last = points[points.length - 1];
   const x = (messages) => (100 * (messages - 1)) / (last.messages - 1);
   const y = (tokens) => 100 - (100 * tokens) / Math.max(1, most);
   const line = points.map(({ messages, tokens }) => `${x(messages)},${y(tokens)}`).join(" ");

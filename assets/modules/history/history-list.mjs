@@ -36,7 +36,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const { view, measure } = useView(scroll, height, rows.length);
   const now = useNow();
   const maxTokens = useMemo(() => rows.reduce((most, { tokens }) => Math.max(most, tokens ?? 0), 0), [rows]);
-  const selected = layout.numbers.get(selection.selected) ?? -1;
+  const selected = layout.numbers.get(selection.selected ?? "") ?? -1;
   const { here } = layout;
   const focused = selected >= 0 ? selected : here >= 0 ? here : rows.length - 1;
   const { reveal, goHere } = useReveal(scroll, height, measure,

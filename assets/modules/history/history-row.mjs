@@ -71,7 +71,7 @@ const nameSummary = ({ removed }) => _("Summary of {messages}", { messages: form
 export function nameRow({ kind, item, count, messages }, hasBranches) {
   const value = item?.value;
   if (kind === "checkpoint") return value.name;
-  if (kind === "branch") return hasBranches || !item.isHere ? value.name : _("You are here");
+  if (kind === "branch") return hasBranches || !item?.isHere ? value.name : _("You are here");
   if (kind === "removed") return _("{messages} removed", { messages: formatCount(value.count, "message") });
   if (kind === "alternative") return _("Alternative");
   if (kind === "fold") return formatCount(count, "message");

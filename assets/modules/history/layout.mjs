@@ -31,7 +31,7 @@ export function layOutHistory(data, filter) {
   measureNodes(root);
   const layout = { rows: [], edges: [] };
   const open = [{ node: root, lane: 0, from: -1, isMain: false }];
-  while (open.length > 0) emitNode(layout, open.pop(), open);
+  for (let next = open.pop(); next; next = open.pop()) emitNode(layout, next, open);
   return addIndexes(layout);
 }
 
@@ -91,7 +91,8 @@ function emitNode({ rows, edges }, { node, lane, from, isMain }, open) {
   const add = (kind, key, item, count) => {
     const number = rows.length;
     const tokens = item && (countTokens(item) ?? placeTokens);
-    const branch = kind === "branch" ? item.value : item !== null && item === fold?.into ? fold.end.value : null;
+    const folded = item !== null && item === fold?.into ? fold?.end.value : null;
+    const branch = kind === "branch" ? item.value : folded;
     rows.push({ key, kind, item, branch, count, lane, messages, message, line, tokens, up: above, down: -1 });
     if (above >= 0) {
       edges.push({ from: above, to: number, line: node.after && above === from && line === "current" ? "replaced" : line });

@@ -36,7 +36,7 @@ export function useOpening({ rows }, { selected, select }, filter, portion) {
   const close = () => {
     const { button, key } = opener.current ?? {};
     const isOpener = key === selected && button.isConnected && !isNarrow();
-    const row = document.querySelector(`[data-key="${CSS.escape(selected)}"] .place-jump`);
+    const row = document.querySelector(`[data-key="${CSS.escape(selected ?? "")}"] .place-jump`);
     (isOpener ? button : row)?.focus({ preventScroll: true });
     opener.current = null;
     select(null);

@@ -21,7 +21,7 @@ const NO_CHANGES = { restore: null, fork: null, bring: null, again: null, switch
  */
 export function listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }, isReadOnly) {
   const { item, branch, message } = row;
-  const own = isOwn(row) ? item.value.id : null;
+  const own = item && isOwn(row) ? item.value.id : null;
   const isHere = isCurrentPlace(row, rows);
   const place = own ? `checkpoint:${own}` : branch ? `branch:${branch.id}` : message && `message:${message}`;
   const target = isHere ? null : findRestoreTarget(row);
@@ -34,8 +34,8 @@ export function listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgai
     ...readings,
     restore: target && (() => act("restore", target)),
     fork: own ? () => act("fork", { checkpoint: own }) : message ? () => act("fork", { message }) : null,
-    bring: branch && !branch.current ? () => onBring(place) : null,
-    again: place ? () => onRunAgain(place) : null,
+    bring: place && onBring && branch && !branch.current ? () => onBring(place) : null,
+    again: place && onRunAgain ? () => onRunAgain(place) : null,
     switchTo: findSwitch(row, rows, act),
   };
 }

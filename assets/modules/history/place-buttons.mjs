@@ -48,6 +48,7 @@ export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }
   );
 }
 
+/** @param {PlaceButton} button */
 const makeButton = ({ text, name, testId, run, isMain }) =>
   h(
     "button",
@@ -145,13 +146,13 @@ function listChangesOfBranch({ id, current }, data, act, onRename, isNamed = fal
  */
 export function DeleteButton({ row: { kind, item, branch }, name, data, act }) {
   if (data.read_only) return null;
-  const isOwn = kind === "checkpoint" && !item.isElsewhere;
+  const isOwn = item !== null && kind === "checkpoint" && !item.isElsewhere;
   const isOtherBranch = branch && data.branch_count > 1 && !branch.current;
   if (!isOwn && !isOtherBranch) return null;
-  const label = isOwn ? _("Delete {name}", { name }) : _("Delete branch {name}", { name: branch.name });
+  const label = isOwn ? _("Delete {name}", { name }) : _("Delete branch {name}", { name: branch?.name });
   const onClick = ({ detail }) =>
     // the second click of a double one on the form that was here is none
-    detail < 2 && (isOwn ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: branch.id }));
+    detail < 2 && (isOwn ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: branch?.id }));
   return h(
     "button",
     {

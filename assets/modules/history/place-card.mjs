@@ -55,7 +55,7 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, on
     h(Description, { row }),
     h(Figures, { row }),
     row.kind === "checkpoint" &&
-      !row.item.isElsewhere &&
+      row.item?.isElsewhere === false &&
       h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
     h(PlaceButtons, {
       row, name, data, act, onShow, onRename: renaming.start,

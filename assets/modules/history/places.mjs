@@ -18,16 +18,17 @@ const ROOT = "null:0";
 export function buildNodes(data, filter = NO_FILTER) {
   const nodes = new Map([[ROOT, makeNode(null, 0, null)]]);
   const segments = new Map(data.segments.map((segment) => [segment.id, segment]));
+  const isKnown = (segment) => segments.has(segment);
   const items = listItems(data, filter);
   for (const item of items) findNode(nodes, item).items.push(item);
-  const summaries = data.moves.filter(({ replaced }) => replaced && segments.has(replaced.segment));
-  for (const { replaced } of summaries) findNode(nodes, replaced);
+  const summaries = data.moves.filter(({ replaced }) => replaced && isKnown(replaced.segment));
+  for (const { replaced } of summaries) if (replaced) findNode(nodes, replaced);
   addForks(nodes, segments);
   joinNodes(nodes, segments);
   for (const summary of summaries) moveBelow(nodes, summary);
   markLines(nodes, items);
   for (const node of nodes.values()) if (isBare(node)) removeNode(node);
-  return nodes.get(ROOT);
+  return findNode(nodes, { segment: null, messages: 0, message: null });
 }
 
 /** List what a filter shows. At one place, the current position comes last: it is always shown. @returns {PlaceItem[]} */

@@ -39,7 +39,7 @@ export function useForm({ thread, save }) {
     if (mayBeSaved) {
       opener.current = message ? document.activeElement : null;
       showPane("history");
-      setPlace(message ? { message, quote: quote.slice(0, MAX_QUOTE_CHARS) } : {});
+      setPlace(message ? { message, quote: quote?.slice(0, MAX_QUOTE_CHARS) } : {});
     } else if (save.reason && !isGoing()) showToast(save.reason);
   };
   useSaveKey(() => open());
@@ -86,7 +86,7 @@ export function useSaving(data, act) {
     const place = message && { message };
     start({ name, description, ...place, request_id: act("save", { name, description, ...place }, request_id) });
   };
-  return { pending, isLate, save, retry: () => save(pending) };
+  return { pending, isLate, save, retry: () => pending && save(pending) };
 }
 
 export function SaveButton({ save, onClick }) {

@@ -22,7 +22,7 @@ export function readThread(pathname) {
 
 /**
  * @typedef {{message?: string, branch?: string, checkpoint?: string}} Place  by its id
- * @param {string} thread @param {Place} [place]
+ * @param {string|null} thread @param {Place} [place]
  */
 export function buildAddress(thread, place = {}) {
   const query = new URLSearchParams(place).toString();
@@ -38,7 +38,7 @@ export function parseAddress({ pathname, search }) {
   const query = new URLSearchParams(search);
   const kind = KINDS.find((each) => query.get(each));
   if (!kind || !pathname.startsWith(THREADS)) return null;
-  return { thread: decodeThread(pathname.slice(THREADS.length)), kind, id: query.get(kind) };
+  return { thread: decodeThread(pathname.slice(THREADS.length)), kind, id: String(query.get(kind)) };
 }
 
 /** Copy the address of a conversation or of a place in it, and tell so. @param {string} thread @param {Place} [place] */

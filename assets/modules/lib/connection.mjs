@@ -53,6 +53,7 @@ const isOfNetwork = (code) => code < 4000 && !CLOSED_BY_SERVER.includes(code);
 export const connect = (path) =>
   failures < MAX_FAILURES ? new SocketConnection(path, proofMs) : new PolledConnection(path);
 
+/** @type {() => void} */
 const ignore = () => undefined;
 
 /** A WebSocket that is given up if it brings nothing in time. */
@@ -140,12 +141,14 @@ class PolledConnection {
   isOpen = false;
   #path;
   #address;
-  #seen = null; // the number of frames; null before the first reply
+  /** @type {number|null} the number of frames; null before the first reply */
+  #seen = null;
   #texts = []; // to be sent
   #isClosed = false;
   #isAsking = false;
   #timer = 0;
-  #attempt = null; // to get a WebSocket through
+  /** @type {SocketConnection|null} to get a WebSocket through */
+  #attempt = null;
   #attempts = setInterval(() => this.#trySocket(), TRY_SOCKET_MS);
 
   constructor(path) {
@@ -194,7 +197,7 @@ class PolledConnection {
     if (this.#seen === null) this.#handleOpen();
     for (const data of frames) {
       if (this.#isClosed) return;
-      this.#seen += 1;
+      this.#seen = Number(this.#seen) + 1;
       if (data !== BEAT) this.onmessage({ data });
     }
     if (code !== null && !this.#isClosed) this.#end(code);

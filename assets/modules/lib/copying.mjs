@@ -16,7 +16,7 @@ export async function copyText(text, shown = null) {
     if (copyBySelection(text)) return true;
   }
   if (shown instanceof HTMLInputElement) shown.select();
-  else if (shown) document.getSelection().selectAllChildren(shown);
+  else if (shown) document.getSelection()?.selectAllChildren(shown);
   return false;
 }
 

@@ -35,7 +35,7 @@ function findWrongLength(text, { minLength = 0, maxLength = Infinity }) {
 }
 
 /** Check a number as its input does: a field may not be shown. @param {FormField} field @param {Typed} value */
-export function isNumberOutside({ kind, limits: { min, max } }, value) {
+export function isNumberOutside({ kind, limits: { min = -Infinity, max = Infinity } }, value) {
   const number = Number(value);
   if (kind !== "number" && kind !== "integer") return false;
   return !Number.isFinite(number) || number < min || number > max || (kind === "integer" && !Number.isInteger(number));

@@ -45,9 +45,9 @@ export function holdKeys() {
   return { release: () => (clearTimeout(timer), stop(), keys) };
 }
 
-/** @param {Element} element that has the focus @param {string} key as in KeyboardEvent.key */
+/** @param {Element|null} element that has the focus @param {string} key as in KeyboardEvent.key */
 function typeKey(element, key) {
   if (key.length === 1) document.execCommand("insertText", false, key); // the only way that keeps the field's own undo
   else if (key === "Backspace") document.execCommand("delete");
-  else element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  else element?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 }

@@ -23,7 +23,9 @@ let awaited = 0; // parts that are announced
  * @returns {LazyPart} `load` fetches without showing, and resolves to null on failure
  */
 export function lazy(fetchModule, name, failureText = null) {
+  /** @type {any} */
   let part = null;
+  /** @type {Promise<M>|null} */
   let loading = null;
 
   async function load() {

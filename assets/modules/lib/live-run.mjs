@@ -44,12 +44,13 @@ const subscribe = (listener) => {
  * @returns {{isRunning: boolean, rest: string|null}} whether a run is in progress, and how the last one ended
  */
 export function useRunState(data, isExpected) {
+  const { version = NaN } = data; // before the first data, no run is newer
   const live = useSyncExternalStore(subscribe, () => liveRun);
   const isFollowed = live.thread !== null && live.thread === data.thread;
-  if (isFollowed && live.state === "running" && live.version >= data.version) return { isRunning: true, rest: null };
-  const isEndNewer = isFollowed && live.state === "ended" && live.version >= data.version;
+  if (isFollowed && live.state === "running" && live.version >= version) return { isRunning: true, rest: null };
+  const isEndNewer = isFollowed && live.state === "ended" && live.version >= version;
   const rest = isEndNewer ? live.rest : (data.rest ?? null);
   // a rerun asks on
-  if (isEndNewer && live.version > data.version) return { isRunning: rest === "done" && Boolean(data.asking), rest };
+  if (isEndNewer && live.version > version) return { isRunning: rest === "done" && Boolean(data.asking), rest };
   return { isRunning: Boolean(data.running) || isExpected, rest };
 }

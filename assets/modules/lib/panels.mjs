@@ -20,24 +20,24 @@ const MAX_LEAD_MS = 300; // of a reading that is shown before Dash has followed 
 /**
  * The page as Dash knows it. `shown` is the address of what the panels show, `going` one to which Dash still has to go, and
  * `begun` that of a conversation that has begun and is not shown yet: see `sendAction`.
+ * @type {{pathname: string, update: any, window: any, shown: string, going: string|null, begun: string|null}}
  */
 const page = {
-  pathname: location.pathname, update: null, window: null,
-  shown: location.pathname, going: null, begun: null,
+  pathname: location.pathname, update: null, window: null, shown: location.pathname, going: null, begun: null,
 };
 let newestRead = 0;
 let shownRead = 0;
 const openReads = new Set();
 let listWishes = 0; // how often the list alone was wanted
 let isReadingList = false;
-let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
+/** @type {any} */ let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
 
 /**
  * Send an action, and apply its reply. The page goes to a conversation that begins after the first word, because reading
  * every panel would delay that. Until then, actions name its address. Whoever went elsewhere since then stays there.
  * @param {string} list the id of the list
  * @param {import("./types.mjs").Action} action
- * @param {{thread?: string|null, retry?: (() => void)|null}} [options] `thread`: the conversation that its list shows;
+ * @param {import("./types.mjs").SendOptions} [options] `thread`: the conversation that its list shows;
  *   without one it is that of the page. `retry` repeats the request; offered when it is lost
  * @returns {Promise<boolean>} whether there was a reply
  */
@@ -51,7 +51,7 @@ export async function sendAction(list, action, options = {}) {
   return reply !== null;
 }
 
-async function sendAndApply(list, action, { thread = null, retry = null }) {
+async function sendAndApply(list, action, /** @type {import("./types.mjs").SendOptions} */ { thread = null, retry = null }) {
   const { visit } = getChosenThread();
   const sent = { at: performance.now(), pathname: location.pathname, window: page.window, newestRead, visit };
   const reply = await request(
@@ -209,13 +209,13 @@ export async function goTo(address) {
 
 /**
  * Return whether a conversation is being read: the reply to its first message and the socket both tell that it has begun.
- * @param {string} thread
+ * @param {string|null} thread
  */
 export const isReading = (thread) => [...openReads].some(({ pathname }) => pathname === buildPath(thread));
 
 /**
  * Go to the address of a conversation that has begun, unless the user has gone elsewhere.
- * @param {string} thread @param {number} visit at which it began
+ * @param {string|null} thread @param {number} visit at which it began
  */
 export function goToBegun(thread, visit) {
   if (visit !== getChosenThread().visit) return;

@@ -1,6 +1,6 @@
 /** Properties of Dash's components. */
 
-/** @type {object[]|null} what waits until Dash shows the page; null from then on */
+/** @type {Record<string, object>[]|null} what waits until Dash shows the page; null from then on */
 let waiting = [];
 
 /**

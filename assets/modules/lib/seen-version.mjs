@@ -3,6 +3,7 @@
 /**
  * The newest version that the stream reported, and the changes that no frame carries, so that the page must read its data
  * for them: each with the version before it.
+ * @type {{thread: string|null, version: number, unseen: {version: number, before: number}[]}}
  */
 let newest = { thread: null, version: 0, unseen: [] };
 

@@ -53,6 +53,7 @@ export async function send(
     headers: { "Content-Type": "application/json", ...headers },
     body: JSON.stringify(body),
   };
+  /** @type {number|null} */
   let status = null;
   try {
     const reply = await watch(() => fetchReply(address, { method, signal, ...json }, repeats));

@@ -3,6 +3,7 @@ import { buildPath } from "./addresses.mjs";
 import { getChosenThread } from "./chosen-thread.mjs";
 import { goTo } from "./panels.mjs";
 
+/** @type {{thread: string, message: string|null, branch: string|null}|null} */
 let wanted = null;
 
 /** @returns {string} the conversation that the transcript shows; empty on the start page */

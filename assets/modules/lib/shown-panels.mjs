@@ -4,7 +4,8 @@ import { getProperties, setProperties } from "./properties.mjs";
 
 const CONVERSATION = new Set(["transcript", "composer-panel", "undo-state"]); // what a person acts on
 let shownChanges = 0; // of the panels' data
-let waiting = null; // properties that are shown after the paint of the conversation
+/** @type {Record<string, object>|null} properties that are shown after the paint of the conversation */
+let waiting = null;
 
 /** @param {string} id of a panel */
 export const getData = (id) => getProperties(id)?.data;

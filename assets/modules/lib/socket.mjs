@@ -18,7 +18,7 @@ let prepared = null;
 
 /**
  * Open a socket for the conversation that a first message will begin.
- * @param {{onFrame: (frame: object) => void, onReturn: () => void}} on `onFrame`: of what happens in other conversations
+ * @param {Pick<Listeners, "onFrame"|"onReturn">} on `onFrame`: of what happens in other conversations
  *   meanwhile; `onReturn`: the socket was lost and is back, so that frames may be missed
  * @returns {void}
  */
@@ -61,6 +61,7 @@ class Reconnection {
   #isLost = false;
   #isStopped = false;
 
+  /** @param {() => void} open @param {() => void} [onWait] */
   constructor(open, onWait = () => undefined) {
     this.#open = open;
     this.#onWait = onWait;
@@ -115,6 +116,7 @@ class Reconnection {
 /** The socket of a start page, open before its first message. It then follows the conversation that it names. */
 class StartSocket {
   #on;
+  /** @type {import("./connection.mjs").Connection|null} */
   #socket = null;
   #openedAt = Infinity;
   #hasLost = false;
@@ -137,10 +139,11 @@ class StartSocket {
 
   #open() {
     this.#openedAt = Infinity;
-    this.#socket = connect(START_PATH);
-    this.#socket.onopen = () => this.#noteOpen();
-    this.#socket.onmessage = (event) => this.#on.onFrame(JSON.parse(event.data));
-    this.#socket.onclose = (event) => this.#handleClose(event);
+    const socket = connect(START_PATH);
+    this.#socket = socket;
+    socket.onopen = () => this.#noteOpen();
+    socket.onmessage = (event) => this.#on.onFrame(JSON.parse(event.data));
+    socket.onclose = (event) => this.#handleClose(event);
   }
 
   #noteOpen() {
@@ -158,13 +161,15 @@ class StartSocket {
 }
 
 /**
- * @typedef {{onFrame: (frame: object) => void, onGone: () => void, onConnection: (lost: boolean) => void,
- *   onReturn: () => void}} Listeners `onReturn`: frames may be missed, and the frame that says what is now follows
+ * @typedef {{onFrame: (frame: import("./types.mjs").Frame) => void, onGone: () => void,
+ *   onConnection: (lost: boolean) => void, onReturn: () => void}} Listeners `onReturn`: frames may be missed, and the frame
+ *   that says what is now follows
  */
 class ThreadSocket {
   #thread;
   #query;
   #on;
+  /** @type {import("./connection.mjs").Connection|null} */
   #socket = null;
   #isStopped = false;
   #hasLost = false;
@@ -184,8 +189,8 @@ class ThreadSocket {
 
   attach(socket) {
     this.#socket = socket;
-    this.#socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
-    this.#socket.onclose = (event) => this.#handleClose(event);
+    socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
+    socket.onclose = (event) => this.#handleClose(event);
   }
 
   stop() {
@@ -205,7 +210,7 @@ class ThreadSocket {
       this.#on.onConnection(false);
       if (this.#hasLost) this.#on.onReturn();
       this.#hasLost = false;
-      this.#socket.send(frame.receipt); // the server replaces pages that do not read first
+      this.#socket?.send(frame.receipt); // the server replaces pages that do not read first
     }
     if (frame.version !== undefined) recordVersion(this.#thread, frame);
     recordRun(this.#thread, frame);

@@ -26,7 +26,8 @@ export function fitHeight(area, maxPx) {
 function isStillFitted(area, value, width) {
   const before = fitted.get(area);
   return (
-    before?.width === width &&
+    before !== undefined &&
+    before.width === width &&
     before.value !== "" &&
     value.startsWith(before.value) &&
     area.scrollHeight <= area.clientHeight

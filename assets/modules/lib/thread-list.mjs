@@ -19,7 +19,7 @@ const comparePlaces = (one, other) =>
  */
 export function mergeThreads(threads, changed, gone = []) {
   const byId = new Map(threads.map((thread) => [thread.id, thread]));
-  for (const thread of changed) if (!(byId.get(thread.id)?.updated > thread.updated)) byId.set(thread.id, thread);
+  for (const thread of changed) if (!((byId.get(thread.id)?.updated ?? "") > thread.updated)) byId.set(thread.id, thread);
   for (const id of gone) byId.delete(id);
   return [...byId.values()].sort(comparePlaces);
 }
@@ -28,7 +28,7 @@ export function mergeThreads(threads, changed, gone = []) {
 const isStillShared = (shared) => (thread) => !thread.owner || !shared || shared.includes(thread.id);
 
 /**
- * @typedef {{threads: ThreadItem[], more: boolean, seen: string|null}} KnownList
+ * @typedef {{threads: ThreadItem[], more?: boolean, seen: string|null}} KnownList
  * @param {KnownList} list that the page has
  * @param {import("./types.mjs").ThreadsData} data a list, or what has changed since the list that the page has
  * @returns {KnownList}

@@ -5,6 +5,7 @@ import { _ } from "./words.mjs";
 const LOOK_AGAIN_MS = 2000;
 const HIDDEN = { display: "none" };
 const MEASURED = { ".composer": "--composer-height", ".toasts": "--toast-height" };
+/** @type {(() => void)|null} */
 let onRetry = null;
 
 /**
@@ -30,6 +31,7 @@ export function showToastWhenFree(...given) {
 /**
  * Show the toast of a page update; also a clientside callback, for the updates of Dash's own callbacks.
  * @param {{toast?: {text: string, undo: {thread: string, version: number}|null}}|undefined} update
+ * @param {(() => void)|null} [retry] @param {string} [label]
  */
 export function showUpdateToast(update, retry = null, label = "") {
   if (!update?.toast) return;
@@ -48,7 +50,7 @@ const sizes = new ResizeObserver((entries) => entries.forEach(({ target }) => wr
 
 /** Tell style sheets how high the message field or the toast is: on a narrow screen, nothing may be under a toast. */
 function writeHeight(element) {
-  const name = Object.entries(MEASURED).find(([selector]) => element.matches(selector))[1];
+  const [, name] = Object.entries(MEASURED).find(([selector]) => element.matches(selector)) ?? ["", ""];
   document.documentElement.style.setProperty(name, `${element.offsetHeight}px`);
 }
 
@@ -64,7 +66,8 @@ export function showToastOf(reply) {
 export function markToast(isShown) {
   document.documentElement.toggleAttribute("data-toast", Boolean(isShown));
   sizes.disconnect(); // the height stays, so that a toast that fades does not move
-  if (isShown) Object.keys(MEASURED).forEach((selector) => sizes.observe(document.querySelector(selector)));
+  const measured = document.querySelectorAll(Object.keys(MEASURED).join());
+  if (isShown) measured.forEach((element) => sizes.observe(element));
 }
 
 document.addEventListener("click", (event) => {

@@ -17,7 +17,7 @@ const replies = new Map();
  */
 export function keepReply(reply) {
   replies.set(reply.request_id, reply);
-  if (replies.size > MAX_KEPT_REPLIES) replies.delete(replies.keys().next().value);
+  if (replies.size > MAX_KEPT_REPLIES) replies.delete([...replies.keys()][0]);
 }
 
 /** Return a kept reply, once. @returns {import("./types.mjs").Reply|undefined} */

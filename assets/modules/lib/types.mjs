@@ -5,6 +5,7 @@
  *   a message that `waits` is to follow the answer in progress
  * @typedef {{kind: string} & Record<string, any>} Frame  of the socket: each kind has fields of its own
  * @typedef {{type: string, request_id?: string}} Action  with the fields of its type
+ * @typedef {{thread?: string|null, retry?: (() => void)|null}} SendOptions  of an action
  * @typedef {(type: string, fields?: object, request_id?: string) => string} Act  reports an action and returns its request
  *   id
  *
@@ -99,6 +100,7 @@
  *   branches and the current one; the newest, the pinned and the current checkpoint; those of other branches are `elsewhere`
  * @typedef {HistoryPortion & {has_states: boolean, save: {enabled: boolean, reason: string|null}, read_only:
  *   string|null, owner?: string}} HistoryData  `read_only`: why nothing can be changed; `owner`: somebody else who shares it
+ * @typedef {HistoryData & {thread: string}} BegunHistory  of a conversation that has begun
  *
  * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[], owner?:
  *   string}} ThreadItem  `tags`: ids; `owner`: somebody else who shares it

@@ -38,7 +38,7 @@ export function storeUnsent(kind, owner, value) {
 /** @template {keyof Entries} K @param {K} kind @param {string|null} owner @returns {Entries[K]|null} */
 export function readUnsent(kind, owner) {
   try {
-    return JSON.parse(sessionStorage.getItem(getStorageKey(kind, owner)));
+    return JSON.parse(sessionStorage.getItem(getStorageKey(kind, owner)) ?? "null");
   } catch {
     return null;
   }
@@ -52,8 +52,7 @@ export function moveUnsent(kind, thread) {
 
 /** Put a text into the message field, before what is typed there. */
 export function putIntoField(text) {
-  /** @type {HTMLTextAreaElement} */
-  const field = document.querySelector("[data-testid=composer]");
+  const field = /** @type {HTMLTextAreaElement} */ (document.querySelector("[data-testid=composer]"));
   field.value = joinTexts(text, field.value);
   field.dispatchEvent(new Event("input", { bubbles: true }));
 }

@@ -4,6 +4,7 @@ const catalogue = window.waymark?.words ?? { language: "en", forms: [], texts: {
 /** The tag of the page's language. */
 export const LANGUAGE = catalogue.language;
 
+/** @type {Intl.PluralRules|null} */
 let rules = null;
 const getRules = () => (rules ??= new Intl.PluralRules(LANGUAGE));
 

@@ -48,6 +48,7 @@ function usePicture(address) {
   const [isLost, setLost] = useState(false);
   useEffect(() => {
     const controller = new AbortController();
+    /** @type {string|null} */
     let href = null;
     const load = async () => {
       try {

@@ -13,9 +13,9 @@ export function watchFormulaCopies() {
     const formulas = copy.querySelectorAll("[data-tex]");
     if (formulas.length === 0) return;
     event.preventDefault();
-    event.clipboardData.setData("text/html", copy.innerHTML);
-    for (const formula of formulas) formula.textContent = formula.dataset.tex;
-    event.clipboardData.setData("text/plain", readText(copy));
+    event.clipboardData?.setData("text/html", copy.innerHTML);
+    for (const formula of formulas) formula.textContent = formula.dataset.tex ?? "";
+    event.clipboardData?.setData("text/plain", readText(copy));
   });
 }
 

@@ -14,7 +14,7 @@ export function FullText({ title, address, act, onClose }) {
   const { content, status } = useFetch(address, GONE_TEXT);
   const branch = () => {
     onClose();
-    act("fork", { message: content.head });
+    act?.("fork", { message: content.head });
   };
   const buttons =
     content && act && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, _("Branch from there"));

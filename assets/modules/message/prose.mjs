@@ -94,12 +94,12 @@ export function runProseTool(event, announce) {
   const button = /** @type {Element} */ (event.target).closest?.("[data-tool]");
   const code = button?.closest(".code")?.querySelector("pre");
   const table = button?.closest(".table-frame")?.querySelector("table");
-  if (!code && !table) return;
+  if (!button || (!code && !table)) return;
   const { tool } = button.dataset;
-  if (tool === "wrap") button.setAttribute("aria-pressed", `${code.toggleAttribute("data-wrapped")}`);
-  else if (tool === "download")
-    runLazily(downloadCode, (download) => download(code, code.closest(".code").dataset.language), announce);
-  else if (tool === "copy")
+  if (code && tool === "wrap") button.setAttribute("aria-pressed", `${code.toggleAttribute("data-wrapped")}`);
+  else if (code && tool === "download")
+    runLazily(downloadCode, (download) => download(code, code.closest(".code")?.dataset.language), announce);
+  else if (code && tool === "copy")
     showCopied(button, "copy", _("Code copied"), announce, copyText(code.textContent.replace(/\n$/, ""), code));
   else
     runLazily(

@@ -29,18 +29,20 @@ function ShowFullText({ title, address, act }) {
 const formatReduction = ({ before, after }) => `${formatNumber(before)} → ${formatCount(after, "token")}`;
 
 /** @param {{message: import("../lib/types.mjs").MessageView, act: Function|null}} props */
-export function Removal({ message, act }) {
-  const { removed, address } = message.left;
+export function Removal({ message: { left }, act }) {
+  if (left === null) return null;
+  const { removed, address } = left;
   return h(
     "p",
     { className: "note-left quiet" },
-    h("span", { title: _("Tokens, about") }, formatReduction(message.left)),
+    h("span", { title: _("Tokens, about") }, formatReduction(left)),
     h(ShowFullText, { title: _("{messages} removed", { messages: formatCount(removed, "message") }), address, act }),
   );
 }
 
 /** @param {{message: import("../lib/types.mjs").MessageView, act: Function|null}} props */
 export function Summary({ message, act }) {
+  if (message.summary === null) return null;
   const { removed, sources, address } = message.summary;
   const title = _("{messages} summarised", { messages: formatCount(removed, "message") });
   return h(

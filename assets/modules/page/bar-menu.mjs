@@ -5,8 +5,9 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
 /** @typedef {NodeListOf<HTMLButtonElement>} Items */
 
-const findButton = () => document.getElementById("show-more");
-const findMenu = () => document.getElementById("more");
+const find = (id) => /** @type {HTMLButtonElement} */ (document.getElementById(id));
+const findButton = () => find("show-more");
+const findMenu = () => find("more");
 const isOpen = () => findButton()?.getAttribute("aria-expanded") === "true";
 function listItems() {
   /** @type {Items} */
@@ -29,7 +30,7 @@ function showMenu(isShown) {
   /** @type {Items} */
   const running = findMenu().querySelectorAll("[data-run]");
   for (const item of pressing)
-    item.disabled = /** @type {HTMLButtonElement} */ (document.getElementById(item.dataset.press)).disabled;
+    item.disabled = find(item.dataset.press).disabled;
   for (const item of running) item.disabled = isOff(findCommand(item));
 }
 
@@ -38,8 +39,8 @@ function onClick({ target }) {
   const [pressed, item] = [target.closest("#more [data-press]"), target.closest("#more [data-run]")];
   if (target.closest("#more button")) findButton().focus(); // a dialog gives the focus back to the button
   showMenu(Boolean(target.closest("#show-more")) && !isOpen());
-  if (pressed) document.getElementById(pressed.dataset.press).click();
-  if (item) findCommand(item)?.run();
+  if (pressed) find(pressed.dataset.press).click();
+  if (item) findCommand(item)?.run?.();
 }
 
 /** Move through the open menu by arrow keys, and close it on Escape and Tab. */

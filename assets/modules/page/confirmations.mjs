@@ -11,6 +11,6 @@ export function watchConfirmations() {
     const { dialog } = form.dataset;
     if (dialog === undefined) return;
     event.preventDefault();
-    sendOnce(dialog, { ...getProperties(`${dialog}-subject`).data, ...Object.fromEntries(new FormData(form)) });
+    sendOnce(dialog, { ...getProperties(`${dialog}-subject`)?.data, ...Object.fromEntries(new FormData(form)) });
   });
 }

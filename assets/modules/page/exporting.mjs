@@ -52,7 +52,7 @@ export async function readWarning(answer) {
   return decodeURIComponent(answer.headers.get("waymark-warning") ?? "");
 }
 
-/** @param {Error} error of `fetch`, or with the reason of a refusal */
+/** @param {any} error of `fetch`, or with the reason of a refusal */
 export const describeExportFailure = (error) =>
   error instanceof TypeError
     ? _("The server did not answer. Nothing was exported.")

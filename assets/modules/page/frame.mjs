@@ -5,7 +5,7 @@ import { watchRegions } from "./regions.mjs";
 
 /** Clientside callback: called once, when the frame is there. */
 export function watchFrame() {
-  document.querySelector(".empty-frame").remove();
+  document.querySelector(".empty-frame")?.remove();
   watchPaneEdges();
   watchRegions();
   releaseProperties();

@@ -39,6 +39,7 @@ class LongRequest {
   #subject;
   #id = createRequestId();
   #abort = new AbortController();
+  /** @type {import("./progress-box.lazy.mjs").ProgressBox|null} */
   #box = null;
   #isEnded = false;
   #isRead = true;
@@ -85,7 +86,7 @@ class LongRequest {
   async #readProgress() {
     const answer = await fetchAsPage(`/api/requests/${this.#id}`).catch(() => null);
     const progress = answer?.status === 200 ? await answer.json() : null;
-    if (!this.#isEnded && this.#isRead) this.#box.show(progress);
+    if (!this.#isEnded && this.#isRead) this.#box?.show(progress);
   }
 
   #cancel = () => {

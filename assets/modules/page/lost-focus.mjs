@@ -2,7 +2,8 @@
 
 const CHANGES = { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] };
 
-let recovered = null; // the element that has the focus because another is gone, until the next press
+/** @type {HTMLElement|null} the element that has the focus because another is gone, until the next press */
+let recovered = null;
 const isGone = (element) => !element.isConnected || element.disabled === true;
 const findDialog = () => [...document.querySelectorAll(".modal.show")].at(-1);
 const isFocusFree = () => document.activeElement === document.body && (findDialog()?.matches("dialog") ?? true);
@@ -32,6 +33,7 @@ const focusDialog = (dialog) => restFocus(dialog.querySelector(".modal-body[tabi
  * page takes the focus.
  */
 export function watchLostFocus() {
+  /** @type {EventTarget|null} */
   let last = null;
   const recover = () => {
     if (last === null || !isFocusFree() || !isGone(last)) return;

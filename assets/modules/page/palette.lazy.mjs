@@ -19,7 +19,9 @@ const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = wind
 const [FOUND_CHECKPOINTS, FOUND_MESSAGES] = [_("Checkpoints found"), _("Messages found")];
 const GROUPS = [_("Actions"), GO_BACK, _("Branches"), _("Conversations"), FOUND_CHECKPOINTS, FOUND_MESSAGES];
 const MAX_LINES = 50; // typing more letters narrows a longer list
-/** Keys, their effect, and the command of the palette that has the same. */
+/** @typedef {[string[], string, string?]} Key  keys, their effect, and the command of the palette that has the same */
+
+/** @type {Key[]} */
 const KEYS = [
   [["Enter"], _("send")],
   [["Shift", "Enter"], _("begin a new line")],
@@ -68,7 +70,8 @@ const groupCommands = (commands) =>
 function listPaletteCommands(command, onlyBack) {
   /** @param {{offReason?: string|null}} line */
   const isOn = ({ offReason }) => !offReason;
-  if (command !== null) return command.choices().filter(isOn).map((choice) => ({ ...choice, group: command.name }));
+  const choices = command?.choices?.() ?? [];
+  if (command !== null) return choices.filter(isOn).map((choice) => ({ ...choice, group: command.name }));
   const commands = [...listCommands(), ...listBarCommands()].filter(isOn);
   // To somebody who searches, a message is to be read: only the list of places to go back to offers to restore it.
   return groupCommands(commands.filter(({ group, isQuote }) => (onlyBack ? group === GO_BACK : !isQuote)));
@@ -77,7 +80,7 @@ function listPaletteCommands(command, onlyBack) {
 /** Run a command in the chosen conversation, unless it leads elsewhere. */
 function runInChosen(command) {
   if (!isGoing() || isOfNoThread(command)) command.run();
-  else whenShown(() => findAgain(command)?.run());
+  else whenShown(() => findAgain(command)?.run?.());
 }
 
 /** Return whether a line leads elsewhere, and does nothing in the conversation. */
@@ -273,6 +276,7 @@ const listKeys = (keys) => keys.map((key, position) => h("kbd", { key: position 
 
 /** @param {{onClose: () => void}} props */
 export function KeysHelp({ onClose }) {
+  /** @param {Key} key */
   const row = ([keys, does]) => h("div", { key: keys.join() }, h("dt", null, listKeys(keys)), h("dd", null, does));
   return h(ReadingDialog, { title: _("Keys"), className: "keys-help", onClose }, h("dl", null, KEYS.map(row)));
 }

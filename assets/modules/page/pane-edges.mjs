@@ -9,7 +9,8 @@ const PANES = {
 };
 
 const getRem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
-const measureWidth = (edge) => document.querySelector(`.pane-${edge.dataset.pane}`).getBoundingClientRect().width / getRem();
+const findPane = (edge) => /** @type {HTMLElement} */ (document.querySelector(`.pane-${edge.dataset.pane}`));
+const measureWidth = (edge) => findPane(edge).getBoundingClientRect().width / getRem();
 
 /** Set the width of a pane within its limits. @param {HTMLElement} edge @param {number} rems */
 function setWidth(edge, rems) {

@@ -8,6 +8,7 @@ const SHEETS = { threads: "show-threads", history: "show-history" };
 const FOCUSABLE = 'button:not([disabled]), a[href], input, [tabindex="0"]';
 
 const listeners = new Set();
+/** @type {HTMLElement|null} */
 let opener = null;
 
 const findShell = () => document.getElementById("shell");
@@ -39,7 +40,7 @@ export function isPaneShown(name) {
  */
 export function storePane(name, change) {
   try {
-    const kept = JSON.parse(localStorage.getItem(getStorageKey(name)));
+    const kept = JSON.parse(localStorage.getItem(getStorageKey(name)) ?? "null");
     localStorage.setItem(getStorageKey(name), JSON.stringify({ ...kept, ...change }));
   } catch {
     // Storage is blocked: the choice lasts until the page is closed.
@@ -77,20 +78,20 @@ export function closeSheets({ restoreFocus = true } = {}) {
 
 function openSheet(name) {
   closeSheets({ restoreFocus: false });
-  opener = document.activeElement;
-  findShell().classList.add(SHEETS[name]);
+  opener = /** @type {HTMLElement|null} */ (document.activeElement);
+  findShell()?.classList.add(SHEETS[name]);
   ensureBackdrop().classList.add("shown");
   setOthersInert(true);
   const pane = findPane(name);
   requestAnimationFrame(() => {
-    if (!pane.contains(document.activeElement)) pane.querySelector(FOCUSABLE)?.focus();
+    if (!pane?.contains(document.activeElement)) pane?.querySelector(FOCUSABLE)?.focus();
   });
 }
 
 /** Fold or unfold a pane beside the conversation. The focus goes from a folded pane to its button. */
 function setFolded(name, isFolded) {
   const state = isFolded ? "folded" : "open";
-  if (isFolded && findPane(name).contains(document.activeElement)) findButton(name)?.focus();
+  if (isFolded && findPane(name)?.contains(document.activeElement)) findButton(name)?.focus();
   document.documentElement.setAttribute(`data-${name}`, state);
   storePane(name, { state });
 }

@@ -46,13 +46,13 @@ export class ProgressBox {
     const phase = this.#isCancelling ? _("cancelling") : (progress?.phase.toLowerCase() ?? _("waiting"));
     const title = `${this.#subject.title}: ${phase}`;
     if (this.#phase.textContent !== title) this.#phase.textContent = title;
-    const isCounted = Boolean(progress?.total);
-    this.#steps.textContent = isCounted ? describeSteps(progress) : "";
-    this.#bar.classList.toggle("is-uncounted", !isCounted);
-    this.#bar.ariaValueMax = isCounted ? String(progress.total) : null;
-    this.#bar.ariaValueNow = isCounted ? String(progress.done) : null;
-    this.#bar.ariaValueText = isCounted ? describeSteps(progress) : null;
-    this.#bar.firstChild.style.width = isCounted ? `${(100 * progress.done) / progress.total}%` : "";
+    const counted = progress?.total ? { ...progress, total: progress.total } : null;
+    this.#steps.textContent = counted ? describeSteps(counted) : "";
+    this.#bar.classList.toggle("is-uncounted", !counted);
+    this.#bar.ariaValueMax = counted ? String(counted.total) : null;
+    this.#bar.ariaValueNow = counted ? String(counted.done) : null;
+    this.#bar.ariaValueText = counted ? describeSteps(counted) : null;
+    this.#bar.firstChild.style.width = counted ? `${(100 * counted.done) / counted.total}%` : "";
   }
 
   showCancelling() {

@@ -45,7 +45,7 @@ export function watchRegions() {
     event.preventDefault();
     focusNextRegion(event.shiftKey ? -1 : 1);
   });
-  document.querySelector(".skip-links").addEventListener("click", (event) => {
+  document.querySelector(".skip-links")?.addEventListener("click", (event) => {
     const link = /** @type {Element} */ (event.target).closest("[data-region]");
     if (!link) return;
     event.preventDefault(); // the address names the conversation alone

@@ -6,7 +6,7 @@ const matchSystemDark = () => matchMedia("(prefers-color-scheme: dark)");
 
 function readChoice() {
   try {
-    const choice = localStorage.getItem(KEY);
+    const choice = localStorage.getItem(KEY) ?? "";
     return CHOICES.includes(choice) ? choice : "system";
   } catch {
     return "system"; // storage is blocked
@@ -27,9 +27,9 @@ function applyChoice(choice) {
   const root = document.documentElement;
   root.setAttribute("data-bs-theme", dark ? "dark" : "light");
   root.setAttribute("data-theme-choice", choice);
-  /** @type {HTMLMetaElement} of the window around an installed page */
-  const color = document.querySelector("meta[name=theme-color]");
-  color.content = dark ? color.dataset.dark : color.dataset.light;
+  // Of the window around an installed page.
+  const color = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=theme-color]"));
+  color.content = String(dark ? color.dataset.dark : color.dataset.light);
 }
 
 /**
@@ -39,7 +39,7 @@ function applyChoice(choice) {
  * @returns {string} the applied choice
  */
 export function cycleTheme(clicks, current) {
-  const now = CHOICES.includes(current) ? current : readChoice();
+  const now = current && CHOICES.includes(current) ? current : readChoice();
   const choice = clicks ? CHOICES[(CHOICES.indexOf(now) + 1) % CHOICES.length] : readChoice();
   if (clicks) storeChoice(choice);
   applyChoice(choice);

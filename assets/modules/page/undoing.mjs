@@ -1,25 +1,28 @@
 /** The buttons of the bar and of a toast that change the conversation. Undo and Redo mean the newest change that is seen. */
 import { sendOnce } from "../lib/actions.mjs";
-import { getProperties } from "../lib/properties.mjs";
 import { findSeenVersion } from "../lib/seen-version.mjs";
+import { getData } from "../lib/shown-panels.mjs";
 
 /** The press of each button, by its id. @type {Record<string, () => void>} */
 const PRESSES = {
   undo: () => sendOnce("log", { type: "undo", ...readShownState() }),
   redo: () => sendOnce("log", { type: "redo", ...readShownState() }),
   clear: () => sendOnce("history", { type: "clear" }),
-  "toast-undo": () => sendOnce("toast", { type: "undo", ...getProperties("toast-where").data }),
+  "toast-undo": () => sendOnce("toast", { type: "undo", ...getData("toast-where") }),
 };
 const BUTTONS = Object.keys(PRESSES)
   .map((id) => `#${id}`)
   .join();
 
 export function watchUndo() {
-  document.addEventListener("click", ({ target }) => PRESSES[/** @type {Element} */ (target).closest?.(BUTTONS)?.id]?.());
+  document.addEventListener("click", ({ target }) => {
+    const button = /** @type {Element} */ (target).closest?.(BUTTONS);
+    if (button) PRESSES[button.id]();
+  });
 }
 
 /** The stream may have shown more than the panels know yet. */
 function readShownState() {
-  const { thread, version } = getProperties("undo-state").data;
+  const { thread, version } = getData("undo-state");
   return { thread, version: findSeenVersion(thread, version) };
 }

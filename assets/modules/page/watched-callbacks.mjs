@@ -23,10 +23,11 @@ export function watchRequests() {
   window.fetch = (address, options) => {
     if (!String(address).includes(DASH)) return originalFetch(address, options);
     const send = (headers) =>
-      fetchInSession(() => originalFetch(address, { ...options, headers: { ...options.headers, ...headers } }));
+      fetchInSession(() => originalFetch(address, { ...options, headers: { ...options?.headers, ...headers } }));
+    if (!String(address).includes(CALLBACKS)) return send({});
     if (!String(address).includes(CALLBACKS)) return send({});
     const line = findProblemLine();
     if (line !== undefined) return watchReply(() => sendFromDialog(line, () => send({})), { isShown: true });
-    return watchReply(() => (IMPORTS.test(String(options.body)) ? followRequest(IMPORT, send) : send({})));
+    return watchReply(() => (IMPORTS.test(String(options?.body)) ? followRequest(IMPORT, send) : send({})));
   };
 }

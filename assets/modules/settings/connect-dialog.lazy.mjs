@@ -126,7 +126,7 @@ function useProviders(onRead, onProblem) {
   const read = async () => {
     const { reply, problem, status } = await send(ADDRESS, { failureText: UNREADABLE_TEXT });
     setRead({ providers: reply?.providers ?? [], isLost: status === null });
-    if (reply === null) onProblem(problem);
+    if (reply === null) onProblem(problem ?? "");
     else onRead(reply.providers[0]);
   };
   useEffect(() => void read(), []);

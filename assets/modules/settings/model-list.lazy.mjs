@@ -156,7 +156,7 @@ function Group({ group, lines, specs, selected, id, current, usual, checked, onC
       ),
       line.model.problem && h("span", { className: "model-problem" }, line.model.problem),
     );
-  const label = (group !== RECENT && lines.find((line) => line.group === group).model.provider) || group;
+  const label = (group !== RECENT && lines.find((line) => line.group === group)?.model.provider) || group;
   return h(
     "div",
     { role: "group", "aria-label": label },
@@ -196,7 +196,7 @@ function nameInGroup({ group, model: { name, provider } }, specs) {
 
 function readRecent() {
   try {
-    const stored = JSON.parse(localStorage.getItem(RECENT_KEY));
+    const stored = JSON.parse(localStorage.getItem(RECENT_KEY) ?? "null");
     return Array.isArray(stored) ? stored.filter((name) => typeof name === "string") : [];
   } catch {
     return [];

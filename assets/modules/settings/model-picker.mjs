@@ -61,6 +61,7 @@ export function ModelPicker({ data }) {
 }
 
 /**
+ * @param {import("../lib/types.mjs").ComposerData} data
  * @returns {(model: import("../lib/types.mjs").ModelItem) => void} changes the model of the conversation, or of the one that
  *   the next message begins
  */

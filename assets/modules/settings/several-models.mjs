@@ -46,7 +46,7 @@ export function useSeveral(thread) {
 
 function readChosen() {
   try {
-    const { thread, names } = JSON.parse(sessionStorage.getItem(KEY)) ?? {};
+    const { thread, names } = JSON.parse(sessionStorage.getItem(KEY) ?? "{}") ?? {};
     return Array.isArray(names) && names.length <= MAX_MODELS ? { thread, names } : { thread: null, names: NONE };
   } catch {
     return { thread: null, names: NONE };

@@ -50,8 +50,8 @@ export function TagsDialog({ onShow, isReader, onClose }) {
 }
 
 /**
- * @type {{text: string, tag: CountedTag, action: string, body: object}|null} the last change with what takes it back; kept
- *   while the page is open
+ * @typedef {{text: string, tag: CountedTag, action: string, body: object}} Done
+ * @type {Done|null} the last change with what takes it back; kept while the page is open
  */
 let lastChange = null;
 
@@ -59,7 +59,7 @@ let lastChange = null;
 function useTags() {
   const { found, problem, change: send } = useServerList(ADDRESS, FAILURE_TEXT);
   const [done, setDone] = useState(lastChange);
-  const change = async (tag, action, body, nextDone = null) => {
+  const change = async (tag, action, body, nextDone = /** @type {Done|null} */ (null)) => {
     const outcome = await send(`/${tag.id}/${action}`, body);
     if (!outcome?.reply) return;
     setDone((lastChange = nextDone));

@@ -19,7 +19,7 @@ const TagsDialog = lazy(() => import("./tags.lazy.mjs"), "TagsDialog", FAILURE_T
 export function useTagNames(data) {
   const known = useRef({ key: "[]", names: new Map() });
   const key = JSON.stringify(data?.tags ?? []);
-  if (known.current.key !== key) known.current = { key, names: new Map(data.tags.map(({ id, name }) => [id, name])) };
+  if (known.current.key !== key) known.current = { key, names: new Map(data?.tags.map(({ id, name }) => [id, name])) };
   return known.current.names;
 }
 
@@ -95,10 +95,11 @@ export function listTagCommands({ current, isReader = false, names, act, onShow 
     {
       group: _("Actions"), name: _("Tag this conversation"), word: "tag", hint: _("name"),
       offReason: current ? (isReader || current.owner ? ONLY_OWNER : null) : _("There is no conversation yet."),
-      run: (name) =>
-        name
-          ? act("tag", { threads: [current.id], add: [name], remove: [] })
-          : openTagPicker([current.id], [current], names, act),
+      run: (name) => {
+        if (!current) return;
+        if (name) act("tag", { threads: [current.id], add: [name], remove: [] });
+        else openTagPicker([current.id], [current], names, act);
+      },
     },
     { group: _("Actions"), name: _("Show conversations with a tag"), word: "tagged", offReason: missing, choices },
     ...(isReader ? [] : [{

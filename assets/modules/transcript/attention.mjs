@@ -86,6 +86,7 @@ export function useScrollToChanges(runningId, notice, { jumpToEnd, stopFollowing
 /** Show the banner of a restore: a sheet would cover it, and on a low screen the removed messages push it out of view. */
 function showRestore(stopFollowing) {
   const [banner, scroller] = [document.querySelector(".notice"), document.querySelector("#transcript .log")];
+  if (scroller === null) return;
   if (closeSheets({ restoreFocus: false })) scroller.focus({ preventScroll: true }); // the opener may be far from the banner
   const hidden = scroller.getBoundingClientRect().top - (banner?.getBoundingClientRect().top ?? Infinity);
   if (hidden <= 0) return;

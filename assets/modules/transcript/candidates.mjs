@@ -76,7 +76,7 @@ export function pickCandidates(data, live) {
     answers: live.answers.map((each) =>
       pickAnswer(
         each,
-        data.candidates.answers.find(({ number }) => number === each.number),
+        data.candidates?.answers.find(({ number }) => number === each.number),
         data.version,
       ),
     ),
@@ -102,7 +102,7 @@ export function leaveCandidates(data, run) {
  * @param {number} version of what is known
  */
 function pickAnswer(live, known, version) {
-  if (known === undefined || live.since > version || live.messages.length > known.messages.length) return live;
+  if (known === undefined || (live.since ?? 0) > version || live.messages.length > known.messages.length) return live;
   if (live.since === 0) return known; // it is not of this try
   return live.state === "running" ? known : { ...known, state: live.state, error: live.error, details: live.details };
 }

@@ -145,4 +145,4 @@ export const hasEndedBadly = (run) => run !== null && BAD_ENDS.includes(run.stat
  * @param {MessageView[]} messages
  * @returns {string[]} the models that wrote them. If there are several, each answer names its own
  */
-export const listModels = (messages) => [...new Set(messages.map(({ model }) => model).filter(Boolean))];
+export const listModels = (messages) => [...new Set(messages.flatMap(({ model }) => model || []))];

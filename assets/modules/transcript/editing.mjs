@@ -70,7 +70,7 @@ function buildEditActions(latest, setDraft, start, end) {
   };
 }
 
-/** @param {{editing: Editing, isLast: boolean}} props */
+/** @param {{editing: Editing & {draft: Draft}, isLast: boolean}} props */
 export function Editor({ editing, isLast }) {
   const { draft, pending, close, cancel, ask } = editing;
   const canSend = draft.text.trim() !== "" && pending === null;

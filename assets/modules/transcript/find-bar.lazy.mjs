@@ -154,7 +154,7 @@ function useFoundPlace(thread, found, text) {
   return { position, step };
 }
 
-const findLog = () => document.querySelector("#transcript .log");
+const findLog = () => /** @type {HTMLElement} */ (document.querySelector("#transcript .log"));
 const findMessage = (id) => document.querySelector(`#transcript [data-message-id="${CSS.escape(id)}"]`);
 const isInView = (id) => (findMessage(id)?.getBoundingClientRect().bottom ?? -1) > findLog().getBoundingClientRect().top;
 

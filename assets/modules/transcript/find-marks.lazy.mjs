@@ -48,6 +48,7 @@ function findRanges(element, { words, prefix }) {
 export class FoundMarks {
   #log;
   #onChange;
+  /** @type {Term|null} */
   #term = null;
   #rangesByArticle = new WeakMap();
   #observer = new MutationObserver((records) => this.#follow(records));
@@ -110,11 +111,12 @@ export class FoundMarks {
   }
 
   #readRanges(article) {
-    if (this.#term === null) return [];
+    const term = this.#term;
+    if (term === null) return [];
     if (!this.#rangesByArticle.has(article))
       this.#rangesByArticle.set(
         article,
-        Array.from(article.querySelectorAll(TEXTS), (text) => findRanges(text, this.#term)).flat(),
+        Array.from(article.querySelectorAll(TEXTS), (text) => findRanges(text, term)).flat(),
       );
     return this.#rangesByArticle.get(article);
   }

@@ -15,7 +15,7 @@ export function useFirstScreen(messages, later) {
   const isWhole = !isFirst || later;
   useLayoutEffect(() => {
     if (isWhole) return;
-    const { scrollHeight, clientHeight } = document.querySelector("#transcript .log");
+    const { scrollHeight, clientHeight } = /** @type {HTMLElement} */ (document.querySelector("#transcript .log"));
     if (scrollHeight < clientHeight + MIN_HIDDEN_PX) setFirst(false); // before the paint
     else whenPainted(() => setFirst(false));
   }, [isWhole]);
@@ -24,5 +24,6 @@ export function useFirstScreen(messages, later) {
 
 const whenPainted = (callback) =>
   requestAnimationFrame(() =>
-    window.requestIdleCallback ? requestIdleCallback(callback, { timeout: MAX_WAIT_MS }) : setTimeout(callback), // Safari
+    // Safari has none.
+    "requestIdleCallback" in window ? requestIdleCallback(callback, { timeout: MAX_WAIT_MS }) : setTimeout(callback),
   );

@@ -53,6 +53,7 @@ export function forgetEdit(id) {
  */
 export function useKeptEdit({ draft, pending, place: { current: place }, follow, cancel }, data, messages) {
   const keepText = () => {
+    if (draft === null) return;
     const version = messages.find(({ siblings }) => siblings.includes(draft.id));
     if (version) return follow(version);
     if (!isRemoved(data, messages, place.before)) return;

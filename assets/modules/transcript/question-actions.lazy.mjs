@@ -47,12 +47,15 @@ function writeDecisions({ style, actions }, decisions) {
 /** @param {import("../lib/types.mjs").ActionView} action @param {Decision} decision */
 function writeMiddlewareDecision({ name }, { kind, arguments: args, text }) {
   if (kind !== "edit") return JSON.stringify(text ? { type: kind, message: text } : { type: kind });
-  return writeObject({ type: '"edit"', edited_action: writeObject({ name: JSON.stringify(name), args }) });
+  return writeObject({ type: '"edit"', edited_action: writeObject({ name: JSON.stringify(name), args: String(args) }) });
 }
 
 /** @param {import("../lib/types.mjs").ActionView} action @param {Decision} decision */
 function writeInboxAnswer({ name }, { kind, arguments: args, text }) {
-  if (kind === "edit") return writeObject({ type: '"edit"', args: writeObject({ action: JSON.stringify(name), args }) });
+  if (kind === "edit") {
+    const changed = writeObject({ action: JSON.stringify(name), args: String(args) });
+    return writeObject({ type: '"edit"', args: changed });
+  }
   if (kind === "respond") return JSON.stringify({ type: "response", args: text });
   return JSON.stringify({ type: kind === "approve" ? "accept" : "ignore", args: null });
 }

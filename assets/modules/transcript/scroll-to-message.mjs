@@ -88,12 +88,12 @@ let stopKeeping = () => undefined;
 
 /**
  * Repeat until the reader acts: content-visibility gives a hidden message its true height only when it comes near.
- * @param {() => void} bring @param {Element} column of the messages
+ * @param {() => void} bring @param {Element|null} column of the messages
  */
 export function keepInView(bring, column) {
   stopKeeping();
   const observer = new ResizeObserver(bring);
-  observer.observe(column);
+  if (column) observer.observe(column);
   stopKeeping = () => {
     observer.disconnect();
     for (const kind of READER_EVENTS) document.removeEventListener(kind, stopKeeping, true);

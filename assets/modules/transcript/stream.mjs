@@ -19,7 +19,8 @@ const FOREIGN_CHANGE_MS = 500;
 const MAX_ADDED_TO = 150; // messages: a page that holds more gets its window anew
 const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, which takes a second
 
-const LIST_HANDLERS = { onFrame: ({ change }) => applyListChange(change), onReturn: refreshThreads };
+/** @type {Pick<import("../lib/socket.mjs").Listeners, "onFrame"|"onReturn">} */
+const LIST_HANDLERS = { onFrame: (frame) => applyListChange(frame.change), onReturn: refreshThreads };
 
 /**
  * @param {string|null} thread the data's, or one that has begun and is not in the data yet

@@ -57,7 +57,7 @@ export function Transcript(props) {
   useEffect(() => void (isSeveral && Candidates.load()), [isSeveral]); // before the first of their answers
   const title = props.data?.title;
   useEffect(() => {
-    document.getElementById("thread-title").dir = findDirection(title ?? "");
+    /** @type {HTMLElement} */ (document.getElementById("thread-title")).dir = findDirection(title ?? "");
     showTitle(title ? `${title} · Waymark` : "Waymark");
   }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });
