@@ -93,7 +93,7 @@ def _build_menu(items: Sequence[Component]) -> list[Component]:
     summarise: Any = {"data-run": _(SUMMARISE_COMMAND)}
     run_again: Any = {"data-run": _(RUN_AGAIN_COMMAND)}
     return [
-        html.Button([Icon(name="arrow-clockwise"), html.Span(_("Redo"))], **for_phones[0]),
+        html.Button([Icon(name="redo"), html.Span(_("Redo"))], **for_phones[0]),
         *items,
         build_menu_item("text-wrap", _("Summarise…"), "summarise", **summarise),
         build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),

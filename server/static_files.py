@@ -185,10 +185,11 @@ def _list_eager_styles() -> list[Path]:
 
 
 def build_icon_sprite() -> str:
-    """Build a sprite of the page's icons, a selection of the package's two thousand."""
+    """Build a sprite of the page's icons, a selection of the package's two thousand and what the package does not have."""
     listed = _ICON_LIST.search((_MODULES / "lib" / "icons.mjs").read_text(encoding="utf-8"))
     names = set(re.findall(r'"([^"]+)"', listed[1])) if listed else set()
-    every = (_BOOTSTRAP / "icons" / "bootstrap-icons.svg").read_text(encoding="utf-8")
+    files = (_BOOTSTRAP / "icons" / "bootstrap-icons.svg", _ASSETS / "own-icons.svg")
+    every = "".join(path.read_text(encoding="utf-8") for path in files)
     symbols = re.findall(r'<symbol[^>]* id="([^"]+)".*?</symbol>', every, re.DOTALL)
     whole = re.finditer(r"<symbol.*?</symbol>", every, re.DOTALL)
     chosen = [match.group() for name, match in zip(symbols, whole, strict=True) if name in names]

@@ -36,8 +36,8 @@ class Ids(StrEnum):
 
 
 def bar_buttons() -> list[Component]:
-    undo = _build_button("arrow-counterclockwise", Ids.UNDO, _("Undo last change"), UNDO_KEYS)
-    return [undo, _build_button("arrow-clockwise", Ids.REDO, _("Redo"), REDO_KEYS, class_name="when-roomy")]
+    undo = _build_button("undo", Ids.UNDO, _("Undo last change"), UNDO_KEYS)
+    return [undo, _build_button("redo", Ids.REDO, _("Redo"), REDO_KEYS, class_name="when-roomy")]
 
 
 def _build_button(icon: str, identifier: str, name: str, keys: str, class_name: str | None = None) -> Component:

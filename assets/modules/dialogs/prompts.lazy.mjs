@@ -47,7 +47,7 @@ export function PromptsDialog({ text, onInsert, onClose }) {
       h("p", { className: "last-change", role: "status" },
         h("span", null, _("“{name}” was deleted.", { name: deleted.name })),
         h("button", { type: "button", className: "quiet-button", onClick: restore },
-          icon("arrow-counterclockwise"),
+          icon("undo"),
           _("Undo"),
         ),
       ),

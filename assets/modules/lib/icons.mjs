@@ -1,11 +1,9 @@
-/** Icons are Bootstrap Icons, served as one sprite from an installed package. */
+/** Icons are Bootstrap Icons from an installed package, and those of own-icons.svg, served as one sprite. */
 import { _ } from "./words.mjs";
 const { Fragment, createElement: h } = window.React;
 
 /** Every icon that the page uses, by its name in the sprite. */
 export const ICONS = [
-  "arrow-clockwise",
-  "arrow-counterclockwise",
   "arrow-down",
   "arrow-repeat",
   "arrow-up",
@@ -45,6 +43,7 @@ export const ICONS = [
   "pin-angle",
   "pin-angle-fill",
   "plus-lg",
+  "redo",
   "robot",
   "search",
   "share",
@@ -58,6 +57,7 @@ export const ICONS = [
   "text-wrap",
   "three-dots",
   "trash3",
+  "undo",
   "upload",
   "x-lg",
 ];

@@ -1,19 +1,19 @@
-/** The tips for somebody who sees the page for the first time. A tip that was read never comes back. */
+/** The tips for somebody who sees the page for the first time: one at a time, and one that was read never comes back. */
 import { lazy } from "./lazy.mjs";
 import { readOption, storeOption, usePageOption } from "./page-options.mjs";
 
 const { createElement: h, useEffect } = window.React;
 
-/** @typedef {"field"|"history"|"checkpoint"} TipName */
-const NAMES = ["field", "history", "checkpoint"];
+/** @typedef {"field"|"checkpoint"|"history"} TipName */
+const NAMES = ["field", "checkpoint", "history"]; // in their order
 const FIRST_RUN = "first-run";
 
 const getOption = (name) => `tip-${name}-read`;
 const LazyTip = lazy(() => import("./tip.lazy.mjs"), "Tip");
 
-/** End all tips. */
-function endTips() {
-  for (const name of NAMES) if (!readOption(getOption(name))) storeOption(getOption(name), true);
+/** @param {TipName[]} names */
+function endTips(names) {
+  for (const name of names) if (!readOption(getOption(name))) storeOption(getOption(name), true);
 }
 
 /**
@@ -24,23 +24,23 @@ export function useFirstRun(threads) {
   const count = threads?.length;
   useEffect(() => {
     if (count === undefined || readOption(FIRST_RUN)) return;
-    if (count > 0) endTips();
+    if (count > 0) endTips(NAMES);
     storeOption(FIRST_RUN, true);
   }, [count]);
 }
 
-/** End all tips with the first checkpoint. @param {number} count of checkpoints */
+/** End what a person needs no more: two tips with the first checkpoint, all with the second. @param {number} count of them */
 export function useEndOfTips(count) {
   useEffect(() => {
-    if (count > 0) endTips();
+    if (count > 0) endTips(count > 1 ? NAMES : ["field", "checkpoint"]);
   }, [count]);
 }
 
-/** @param {TipName} name @returns {boolean} whether the page shows the tip */
+/** @param {TipName} name @returns {boolean} whether it is the next tip */
 export function useTip(name) {
   const [isFirstRun] = usePageOption(FIRST_RUN);
-  const [isRead] = usePageOption(getOption(name));
-  return isFirstRun && !isRead;
+  const isRead = NAMES.map((each) => usePageOption(getOption(each))[0]); // always the same hooks
+  return isFirstRun && isRead.indexOf(false) === NAMES.indexOf(name);
 }
 
 /** @param {TipName} name @returns {string} the id of the tip's text */

@@ -46,10 +46,10 @@ export function Log(props) {
       { className: "changes-head" },
       h(StepButton, {
         text: data.undo ? _("Undo {undo}", data) : _("Nothing to undo"), isOn: Boolean(data.undo),
-        sign: "arrow-counterclockwise", onClick: () => act("undo", { thread, count }),
+        sign: "undo", onClick: () => act("undo", { thread, count }),
       }),
       h(StepButton, {
-        text: data.redo ? _("Redo {redo}", data) : _("Nothing to redo"), isOn: Boolean(data.redo), sign: "arrow-clockwise",
+        text: data.redo ? _("Redo {redo}", data) : _("Nothing to redo"), isOn: Boolean(data.redo), sign: "redo",
         onClick: () => act("redo", { thread, count }),
       }),
     ),

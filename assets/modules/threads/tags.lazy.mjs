@@ -40,7 +40,7 @@ export function TagsDialog({ onShow, isReader, onClose }) {
         h(
           "button",
           { type: "button", className: "quiet-button", onClick: done.undo },
-          icon("arrow-counterclockwise"),
+          icon("undo"),
           _("Undo"),
         ),
       ),

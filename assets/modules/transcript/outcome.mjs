@@ -77,7 +77,7 @@ export function NoticeBanner({ notice, act }) {
     h(
       "button",
       { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo") },
-      icon("arrow-counterclockwise"),
+      icon("undo"),
       _("Undo"),
     ),
     notice.keepable &&

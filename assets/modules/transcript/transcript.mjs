@@ -190,13 +190,15 @@ function TranscriptLog({ data, messages, shown, run, stream, scrolling, editing,
       data.later && h(PortionButton, { name: "arrow-down", onClick: onLater }, _("Later messages")),
       isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), isGraph: data.is_graph,
         last: messages.at(-1), act, onDismiss: stream.dismissRun }),
-      !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),
+      !showLive && !data.later && countAnswers(messages) > 1 && h(Tip, { name: "checkpoint" }),
       data.rerun && !data.later && h(RerunBanner, { key: "rerun", rerun: data.rerun, act }),
       h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.version, notice, act }), removed,
         act: data.read_only ? null : act }),
     ),
   );
 }
+
+const countAnswers = (messages) => messages.filter(({ role }) => role === "assistant").length;
 
 /** Send a suggestion of the start page, which begins a conversation. */
 function suggest(text, requestId, thread, act) {
@@ -216,7 +218,7 @@ function MessageRows({ data, messages, shown, later, isAtRest, isFollowed, editi
     act(type, fields);
   }, [act, stayInPlace]);
   const specs = listModels(messages);
-  const findModelName = ({ model }) => (specs.length > 1 && model ? nameModelAmong(model, specs) : null);
+  const findModelName = ({ model }) => (model ? nameModelAmong(model, specs) : null);
   const marks = ({ id, role }, isBelow) =>
     data.marks[id] && isBelow === (role === "user") && h(Marks, { marks: data.marks[id], isBelow });
   const row = (message, place) =>
