@@ -5,7 +5,8 @@ import { readOption, storeOption, usePageOption } from "./page-options.mjs";
 const { createElement: h, useEffect } = window.React;
 
 /** @typedef {"field"|"checkpoint"|"history"} TipName */
-const NAMES = ["field", "checkpoint", "history"]; // in their order
+/** In their order. @type {TipName[]} */
+const NAMES = ["field", "checkpoint", "history"];
 const FIRST_RUN = "first-run";
 
 const getOption = (name) => `tip-${name}-read`;
@@ -29,7 +30,7 @@ export function useFirstRun(threads) {
   }, [count]);
 }
 
-/** End what a person needs no more: two tips with the first checkpoint, all with the second. @param {number} count of them */
+/** End two tips with the first checkpoint, and all with the second. @param {number} count of them */
 export function useEndOfTips(count) {
   useEffect(() => {
     if (count > 0) endTips(count > 1 ? NAMES : ["field", "checkpoint"]);
