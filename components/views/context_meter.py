@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from agent.context.measurement import Context, TokenChange
-from words import ngettext
+from words import _, ngettext
 
 
 class MeterView(TypedDict):
@@ -32,6 +32,8 @@ def describe_context(context: Context) -> MeterView:
 
 def describe_change(change: TokenChange) -> str:
     """Return the size of the next request before and after a change, as the meter counts it."""
+    if change.after >= change.before:
+        return _("Nothing to gain yet.")
     return ngettext(
         "About {count:,} token now, {after:,} afterwards.",
         "About {count:,} tokens now, {after:,} afterwards.",

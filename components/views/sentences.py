@@ -24,10 +24,10 @@ class Sentences:
 _SENTENCES: Final[Mapping[OperationKind, Sentences]] = {
     OperationKind.APPEND: Sentences(N_("Wrote {}"), N_("the last messages")),
     OperationKind.EDIT: Sentences(
-        N_("Edited a message"), N_("the new answer"), N_("The messages that followed were set aside")
+        N_("Edited a message"), N_("the new answer"), N_("The messages that followed were removed")
     ),
     OperationKind.RETRY: Sentences(
-        N_("Asked for another answer"), N_("the new answer"), N_("The earlier answer was set aside")
+        N_("Asked for another answer"), N_("the new answer"), N_("The earlier answer was removed")
     ),
     OperationKind.REPLACE: Sentences(
         N_("Kept {} and changed a message to"),

@@ -237,7 +237,7 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
     "a prompt": _open_prompt,
     "variables": _open_variables,
     "comparison": _open_comparison,
-    "bring home": lambda page: page.choose_at(page.branch(BRANCH), "Bring home"),
+    "bring home": lambda page: page.choose_at(page.branch(BRANCH), "Quote in this branch"),
     "branch": lambda page: page.press("Begin", "Branch from Begin"),
     "export": lambda page: page.press_in_menu("Export"),
     "changes": lambda page: page.press_in_menu("History of changes"),

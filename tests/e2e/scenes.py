@@ -118,7 +118,7 @@ SCENES: Mapping[str, Callable[[Page], object]] = {
     "restore-dialog": lambda page: page.ask_to_restore(HERE),
     "branch-dialog": lambda page: page.press(HERE, f"Branch from {HERE}"),
     "compare": _compare,
-    "bring-home": lambda page: page.choose_at(page.branch("ecb-rates"), "Bring home"),
+    "bring-home": lambda page: page.choose_at(page.branch("ecb-rates"), "Quote in this branch"),
     "run-again": lambda page: dialogs.run_command(page, "/again"),
     "prompts": _write_prompt,
     "tags": lambda page: choose(page, gallery.TITLE, "Tags"),

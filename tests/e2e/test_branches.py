@@ -82,7 +82,7 @@ def test_an_edited_message_and_what_followed_the_old_one_are_both_within_reach(
 def test_undo_brings_back_what_an_edit_set_aside(talked: Page, fake_openai: FakeOpenAI) -> None:
     before = _edited(talked, fake_openai)
     talked.reload()
-    expect(talked.notice).to_contain_text("The messages that followed were set aside")
+    expect(talked.notice).to_contain_text("The messages that followed were removed")
     talked.undo()
     talked.expect_messages(6)
     assert talked.messages() == before

@@ -17,8 +17,8 @@ HOSTILE = "Green <img src=x onerror=alert(1)> ![x](https://elsewhere.example/x.p
 def test_a_conclusion_is_drafted_edited_and_brought_home(parted: Page, fake_openai: FakeOpenAI) -> None:  # noqa: F811
     fake_openai.script(Say("Green is **best**."), Say("So green."))
     parted.select(parted.branch("Before restoring Begin")).get_by_test_id("compare").click()
-    side(parted, 0).get_by_role("button", name="Bring home …").click()
-    expect(parted.dialog.get_by_role("heading", name="Bring home")).to_be_visible()
+    side(parted, 0).get_by_role("button", name="Quote in this branch…").click()
+    expect(parted.dialog.get_by_role("heading", name="Quote in this branch")).to_be_visible()
     field = parted.dialog.get_by_label("Conclusion")
     field.fill("My own words.")
     parted.dialog.get_by_role("button", name="Draft with the model").click()
@@ -49,7 +49,7 @@ def test_a_conclusion_is_drafted_edited_and_brought_home(parted: Page, fake_open
 def test_a_failure_keeps_the_text(parted: Page, fake_openai: FakeOpenAI) -> None:  # noqa: F811
     parted.expected.append("400|503|Failed to load")
     fake_openai.script(Fault("status", status=401))
-    parted.choose_at(parted.branch("Before restoring Begin"), "Bring home")
+    parted.choose_at(parted.branch("Before restoring Begin"), "Quote in this branch")
     field = parted.dialog.get_by_label("Conclusion")
     parted.dialog.get_by_role("button", name="Draft with the model").click()
     expect(parted.dialog.get_by_role("alert")).to_contain_text("key")
@@ -75,7 +75,7 @@ def test_a_failure_keeps_the_text(parted: Page, fake_openai: FakeOpenAI) -> None
 def test_a_note_is_shown_though_the_stream_is_cut_off(parted: Page) -> None:  # noqa: F811
     parted.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=1013))
     parted.reload()
-    parted.choose_at(parted.branch("Before restoring Begin"), "Bring home")
+    parted.choose_at(parted.branch("Before restoring Begin"), "Quote in this branch")
     parted.dialog.get_by_label("Conclusion").fill("Mine.")
     parted.confirm("Add note")
     parted.expect_messages(5)

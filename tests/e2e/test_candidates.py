@@ -58,11 +58,11 @@ def test_two_models_answer_side_by_side_and_the_conversation_goes_on_from_one(
         expect_states(each, "stopped", "done")
         expect(each.stop_button).to_have_count(0)
     fake_openai.release()
-    expect(candidate(page, 1).get_by_role("button", name="Going on from this")).to_be_visible()
+    expect(candidate(page, 1).get_by_role("button", name="Continuing from this answer")).to_be_visible()
     expect(candidate(page, 2)).to_contain_text(" out")  # its tokens
-    candidate(page, 2).get_by_role("button", name="Go on from this").click()
+    candidate(page, 2).get_by_role("button", name="Continue from this answer").click()
     for each in (page, other):
-        expect(candidate(each, 2).get_by_role("button", name="Going on from this")).to_be_visible()
+        expect(candidate(each, 2).get_by_role("button", name="Continuing from this answer")).to_be_visible()
     expect_accessible(page, "two answers")
     page.tab.get_by_test_id("model").click()
     page.tab.get_by_role("button", name="Ask one only").click()
@@ -73,9 +73,9 @@ def test_two_models_answer_side_by_side_and_the_conversation_goes_on_from_one(
     expect(page.tab.get_by_role("group", name="Alternative 1 of 2")).to_have_count(1)
     undo = page.tab.get_by_role("button", name="Undo last change")
     undo.click()
-    expect(candidate(page, 2).get_by_role("button", name="Going on from this")).to_be_visible()
+    expect(candidate(page, 2).get_by_role("button", name="Continuing from this answer")).to_be_visible()
     undo.click()  # the choice
-    expect(candidate(page, 1).get_by_role("button", name="Going on from this")).to_be_visible()
+    expect(candidate(page, 1).get_by_role("button", name="Continuing from this answer")).to_be_visible()
     undo.click()  # the question with both answers
     page.expect_messages(0)
     expect(page.tab.get_by_test_id("candidate")).to_have_count(0)
@@ -93,7 +93,7 @@ def test_a_model_that_fails_says_so_in_its_column(
     page.send("hello")
     expect_states(page, "failed", "done")
     expect(candidate(page, 1).get_by_role("alert")).to_contain_text("refused the API key")
-    expect(candidate(page, 2).get_by_role("button", name="Going on from this")).to_be_visible()
+    expect(candidate(page, 2).get_by_role("button", name="Continuing from this answer")).to_be_visible()
     expect_accessible(page, "an answer that failed")
     candidate(page, 2).scroll_into_view_if_needed()
     expect(candidate(page, 2)).to_be_in_viewport(ratio=0.5)

@@ -216,7 +216,7 @@ def test_history_and_the_dialogs_fit_when_everything_is_large(is_low: bool, page
     fits(page, page.save_button)
     page.select(page.checkpoint("Begin"))
     expect(page.tab.get_by_test_id("restore")).to_be_in_viewport(ratio=1)
-    page.choose_at(page.branch("Before restoring Begin"), "Bring home")
+    page.choose_at(page.branch("Before restoring Begin"), "Quote in this branch")
     for name in ("Draft with the model", "Add note"):
         fits(page, page.dialog.get_by_role("button", name=name))
     page.confirm("Close")
@@ -258,7 +258,7 @@ def test_what_is_written_from_right_to_left_is_aligned_so_in_every_field(page: P
     page.restore(ARABIC, keep=True)
     page.composer.fill(ARABIC)
     assert page.composer.evaluate(IS_RIGHT_TO_LEFT)
-    page.choose_at(page.branch(f"Before restoring {ARABIC}"), "Bring home")
+    page.choose_at(page.branch(f"Before restoring {ARABIC}"), "Quote in this branch")
     expect_right_to_left(page, "Conclusion")
     page.confirm("Close")
     page.press_in_menu("Run again…")

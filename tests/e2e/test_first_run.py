@@ -22,12 +22,12 @@ def tip(page: Page, text: str) -> Locator:
 def test_tips_go_one_by_one_for_good_and_all_with_the_first_checkpoint(server: Server, visit: Visit) -> None:
     page = visit(server, is_newcomer=True)
     tips = page.tab.get_by_test_id("tip")
-    expect(tip(page, "Write here")).to_be_visible()
-    expect(page.composer).to_have_accessible_description(re.compile("^Write here"))
+    expect(tip(page, "Write a message")).to_be_visible()
+    expect(page.composer).to_have_accessible_description(re.compile("^Write a message"))
     expect_accessible(page, "the first run")
     page.say("Hello")  # nothing is in its way
     expect(tips).to_have_count(1)
-    button = tip(page, "Write here").get_by_role("button", name="Got it")
+    button = tip(page, "Write a message").get_by_role("button", name="Got it")
     button.focus()
     page.tab.keyboard.press("Enter")
     expect(page.composer).to_be_focused()
@@ -56,7 +56,7 @@ def test_on_a_phone_a_tip_covers_nothing(server: Server, visit: Visit) -> None:
     page = visit(server, is_newcomer=True, viewport=NARROW, has_touch=True, is_mobile=True)
     field, mark = page.composer, tip(page, "it appears here as a diamond")
     page.say("Hello")
-    first = tip(page, "Write here")
+    first = tip(page, "Write a message")
     boxes = [each.bounding_box() for each in (first, field)]
     tops = [box["y"] for box in boxes if box]
     assert tops == sorted(tops)

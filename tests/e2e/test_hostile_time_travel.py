@@ -37,7 +37,7 @@ def test_120_hostile_texts_in_thoughts_notes_and_what_was_removed_run_and_load_n
     expect_nothing_active(page, "the removed part")
     page.notice.get_by_role("button", name="Keep as branch").click()
     expect(page.branches).to_have_count(2)
-    page.choose_at(page.branch("Before restoring Begin"), "Bring home")
+    page.choose_at(page.branch("Before restoring Begin"), "Quote in this branch")
     page.dialog.get_by_label("Conclusion").fill(WORDS[:4_000])
     expect_nothing_active(page, "the dialog of a note")
     page.confirm("Add note")

@@ -167,7 +167,7 @@ def test_no_text_about_answers_of_any_kind_is_outside_of_the_catalogue(
     page.tab.get_by_role("button", name="Done").click()
     fake_openai.script(Say("First."))
     page.send("Three?")
-    expect(page.tab.get_by_role("button", name="Going on from this")).to_be_visible()
+    expect(page.tab.get_by_role("button", name="Continuing from this answer")).to_be_visible()
     look.at("two answers")
     page.edit("Three?", "Four?")
     expect(page.message("Four?")).to_be_visible()

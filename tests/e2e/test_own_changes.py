@@ -148,7 +148,7 @@ def test_a_change_whose_reply_was_lost_is_repeated_as_the_same_request(page: Pag
     delete = page.dialog.get_by_role("button", name="Delete", exact=True)
     page.tab.route("**/api/actions/*", lose_reply)
     delete.click()
-    expect(page.toast).to_contain_text("Please try again: nothing is done twice.")
+    expect(page.toast).to_contain_text("Try again: it won't be sent twice.")
     expect(page.tab.get_by_test_id("checkpoint")).to_have_count(0)  # the stream tells
     page.tab.unroute("**/api/actions/*")
     delete.click()

@@ -117,7 +117,7 @@ def test_a_reader_is_told_and_a_password_is_changed(new_page: NewPage) -> None:
     expect(cy.log.get_by_role("button")).to_have_count(0)
     expect(cy.tab.get_by_role("button", name="New conversation")).to_have_count(0)
     expect(cy.tab.locator("#history")).not_to_contain_text("Save one")
-    expect(cy.tab.locator(".threads")).to_contain_text("Conversations that you are let into appear here.")
+    expect(cy.tab.locator(".threads")).to_contain_text("Conversations shared with you appear here.")
     expect(cy.open_menu().get_by_role("button", name="Import")).to_have_count(0)
     cy.tab.keyboard.press("Escape")
     expect_accessible(cy, "the start page of a reader")

@@ -107,9 +107,9 @@ def test_a_message_of_the_open_conversation_is_brought_into_view(page: Page) -> 
 
 def test_what_was_left_behind_says_so_and_opens_where_it_left(page: Page) -> None:
     line = search(page, "pangolin", "A pangolin reserve")
-    expect(line).to_contain_text("left behind")
+    expect(line).to_contain_text("removed")
     page.tab.keyboard.press("Enter")
-    expect(page.toast).to_contain_text("This message was left behind.")
+    expect(page.toast).to_contain_text("This message was removed.")
     expect(page.tab.locator("article[data-place]")).to_contain_text("Where to?")
 
 

@@ -61,8 +61,8 @@ def test_one_model_of_several_is_tried_again_once(page: Page, name: str, fake_op
     Network(page, name).press(candidate(page, 1).get_by_role("button", name="Try again"))
     expect(candidate(page, 1)).to_contain_text("Forty-two.")
     expect(page.stop_button).to_have_count(0)
-    candidate(page, 1).get_by_role("button", name="Go on from this").click()
-    expect(candidate(page, 1).get_by_role("button", name="Going on from this")).to_be_visible()
+    candidate(page, 1).get_by_role("button", name="Continue from this answer").click()
+    expect(candidate(page, 1).get_by_role("button", name="Continuing from this answer")).to_be_visible()
     assert len(fake_openai.requests) == 3
 
 
@@ -77,10 +77,10 @@ def test_several_models_are_asked_once_and_one_of_them_is_chosen_once(
     assert len(fake_openai.requests) == 2
     other = page.tab.locator('[data-testid="candidate"]:not(.candidate-current)')
     number = int(other.get_attribute("data-number") or 0)
-    network.press(other.get_by_role("button", name="Go on from this"))
-    expect(candidate(page, number).get_by_role("button", name="Going on from this")).to_be_visible()
+    network.press(other.get_by_role("button", name="Continue from this answer"))
+    expect(candidate(page, number).get_by_role("button", name="Continuing from this answer")).to_be_visible()
     page.reload()
-    expect(candidate(page, number).get_by_role("button", name="Going on from this")).to_be_visible()
+    expect(candidate(page, number).get_by_role("button", name="Continuing from this answer")).to_be_visible()
     expect_changes(page, "Switched to branch", "Wrote 2 messages", "Asked")
 
 

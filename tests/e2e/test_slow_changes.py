@@ -298,7 +298,7 @@ def test_undo_means_a_change_as_soon_as_its_dialog_has_closed(change: str, share
     page.save("Begin")
     page.say("Hello again")
     page.edit("Hello again", "Good morning")
-    expect(page.notice).to_contain_text("were set aside")
+    expect(page.notice).to_contain_text("were removed")
     page.wait_for_answer()
     if change == "Clear":
         page.press_in_menu("Clear conversation")

@@ -116,7 +116,7 @@ def test_a_conclusion_is_drafted_once_and_added_once(page: Page, name: str, fake
     fake_openai.script(Say("Green it is."), Say("A draft."))
     page.say("Green?")
     page.restore("Begin", keep=True)
-    page.choose_at(page.branch("Before restoring Begin"), "Bring home")
+    page.choose_at(page.branch("Before restoring Begin"), "Quote in this branch")
     network, field = Network(page, name), page.dialog.get_by_label("Conclusion")
     network.press(page.dialog.get_by_role("button", name="Draft with the model"))
     expect(field).to_have_value("A draft.")

@@ -177,7 +177,7 @@ def test_what_is_found_and_offered_for_a_note_says_who_asked(pages: list[Page], 
     hit = bob.tab.get_by_role("group", name="Messages found").get_by_role("option")
     expect(hit.locator(".hit-facts")).to_have_text(re.compile("^ann · on branch"))
     bob.tab.keyboard.press("Escape")
-    bob.choose_at(bob.branch("main"), "Bring home")
+    bob.choose_at(bob.branch("main"), "Quote in this branch")
     expect(bob.dialog.get_by_label("ann: Where do the storks nest?")).to_be_visible()
     expect(bob.dialog.get_by_label("Waymark: On the roof.")).to_be_visible()
 
@@ -252,7 +252,7 @@ def test_history_offers_a_reader_what_changes_nothing(reading: list[Page]) -> No
     expect(bob.tab.locator(".modal")).to_have_count(0)
     card.get_by_test_id("compare").click()
     expect(bob.dialog).to_contain_text("At the lake.")
-    for name in ("Restore", "Switch to it", "Bring home …"):
+    for name in ("Restore", "Switch to it", "Quote in this branch…"):
         expect(bob.dialog.get_by_role("button", name=name)).to_have_count(0)
     expect_accessible(bob, "a comparison that one only reads")
     bob.confirm("Close")

@@ -118,7 +118,7 @@ def test_one_saves_restores_undoes_branches_and_compares(page: Page) -> None:
 
     page.branch("main").get_by_role("button").tap()
     page.tab.locator(".place-card").get_by_role("button", name="More for main").tap()
-    page.tab.get_by_role("menuitem", name="Bring home").tap()
+    page.tab.get_by_role("menuitem", name="Quote in this branch").tap()
     page.dialog.get_by_label("Conclusion").fill("Green is better.")
     page.dialog.get_by_role("button", name="Add note").tap()
     expect_sheet_closed(page)
@@ -172,8 +172,8 @@ def test_one_asks_several_models_runs_again_keeps_prompts_and_shares(
     page.tab.get_by_test_id("send").tap()
     expect(page.stop_button).to_have_count(0)
     choice = candidate(page, 2)
-    tap(choice, "Go on from this")
-    expect(choice.get_by_role("button", name="Going on from this")).to_be_visible()
+    tap(choice, "Continue from this answer")
+    expect(choice.get_by_role("button", name="Continuing from this answer")).to_be_visible()
     expect_to_fit(page)
 
     page.composer.fill("/prompts")

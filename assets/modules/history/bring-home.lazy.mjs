@@ -48,7 +48,7 @@ export function BringHome({ data, place, onClose }) {
   );
   return h(
     ReadingDialog,
-    { title: _("Bring home"), className: "bring-home", buttons: add, onClose },
+    { title: _("Quote in this branch"), className: "bring-home", buttons: add, onClose },
     h(
       "p",
       { role: "status" },

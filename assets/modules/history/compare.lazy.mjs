@@ -94,7 +94,7 @@ function describeShared({ shared, common, one, other }) {
       shared,
       { count: formatNumber(shared) },
     );
-  if (shared === 0 && (one.length === 0 || other.length === 0)) return _("Nothing in common: one of them is empty.");
+  if (shared === 0 && (one.length === 0 || other.length === 0)) return _("No shared messages.");
   if (shared === 0) return _("No messages in common.");
   const values = { count: formatNumber(shared) };
   return common
@@ -125,7 +125,10 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
       side?.length > 0 &&
         !data.read_only &&
         place !== CURRENT_POSITION &&
-        h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, _("Bring home …")),
+        h(
+          "button", { type: "button", className: "quiet-button", onClick: () => onBring(place) },
+          _("Quote in this branch…"),
+        ),
     ),
     h(FiguresLine, {
       lead: h("span", { key: "length", className: "compare-length", id: `${id}-length` }, describeLength(side)),

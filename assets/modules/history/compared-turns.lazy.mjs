@@ -10,7 +10,6 @@ const SIDES = ["one", "other"];
 const DIFFERENCE_TEXTS = {
   same: _("The same text"),
   lines: _("Compared line by line"),
-  rewritten: _("Few words in common"),
   long: _("Too long to compare word by word"),
 };
 
@@ -48,7 +47,7 @@ function Turn({ side, name, number, isOnly, turn }) {
       className: "compare-cell", "data-side": side, role: "group",
       "aria-label": _("{name}, turn {number}", { name, number: number + 1 }),
     },
-    !turn && h("p", { className: "quiet" }, _("No turn here.")),
+    !turn && h("p", { className: "quiet" }, _("No further messages.")),
     turn?.messages.map((message, place) =>
       h(ComparedMessage, { key: message.id, message, isNamed: message.role !== turn.messages[place - 1]?.role }),
     ),

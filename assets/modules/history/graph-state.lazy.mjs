@@ -34,7 +34,7 @@ export function GraphState({ data, place, onClose }) {
       "p",
       { className: "quiet" },
       _(
-        "These are states between the steps of the whole graph. A subgraph has no place of its own: its values go along, and nobody goes into its middle.",
+        "These are states between the steps of the whole graph. Subgraphs are restored with their parent; you cannot stop inside one.",
       ),
     ),
     h(Channels, { data, one, other }),

@@ -103,7 +103,7 @@ function listReadings(row, name, { compare }, onShow) {
 const listBeginnings = ({ state, bring, again }) =>
   [
     state && [_("State"), state, "state"],
-    bring && [_("Bring home"), bring, "bring"],
+    bring && [_("Quote in this branch"), bring, "bring"],
     again && [_("Run again"), again, "run-again"],
   ].filter(Boolean);
 

@@ -27,7 +27,7 @@ export async function watchReply(send, { retry = null, isShown = false } = {}) {
     }
     return reply;
   } catch (error) {
-    if (!isShown) showToast(_("The server does not answer. Please try again: nothing is done twice."), retry);
+    if (!isShown) showToast(_("The server does not answer. Try again: it won't be sent twice."), retry);
     reportLostRequest();
     throw error;
   } finally {

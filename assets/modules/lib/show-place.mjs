@@ -56,7 +56,7 @@ function showNearest(thread, { message, standing, branch }, noun) {
     );
   if (standing === "left")
     showToast(
-      _("This {noun} was left behind. The conversation is shown at the place where it was removed.", {
+      _("This {noun} was removed. The conversation is shown at the place where that happened.", {
         noun: nameNoun(noun),
       }),
     );

@@ -5,7 +5,7 @@ import { _ } from "./words.mjs";
 const { createElement: h } = window.React;
 
 const TEXTS = {
-  field: _("Write here to talk with the agent, and type / for everything else that you can do."),
+  field: _("Write a message, or type / for commands."),
   history: _("History draws the whole conversation: choose a place in it to go back, to branch or to compare."),
   checkpoint: _(
     "Save a checkpoint when you like where things are: it appears here as a diamond, and you can always come back to it.",

@@ -81,7 +81,7 @@ export async function openHit(hit) {
 
 /** One hit: its conversation, and its snippet with marks. @param {{hit: Hit, now: number}} props */
 export function HitLine({ hit, now }) {
-  const standing = { left: _("left behind"), branch: _("on branch “{branch}”", { branch: hit.branch }) }[hit.standing];
+  const standing = { left: _("removed"), branch: _("on branch “{branch}”", { branch: hit.branch }) }[hit.standing];
   const people = new Set([hit.owner, hit.person || ROLES[hit.role]]); // the owner may have asked
   const title = hit.checkpoint === null ? hit.title : `${hit.name} · ${hit.title}`;
   const snippet = hit.parts.map(({ text }) => text).join("");

@@ -53,7 +53,7 @@ export function ConnectDialog({ onClose }) {
       "p",
       { className: "quiet" },
       _(
-        "Waymark asks the model for one word, then keeps the settings in its .env file on this machine. The page never shows the key again.",
+        "Waymark sends a one-word test, then saves the settings in its .env file on this machine. You won't see the key again.",
       ),
     ),
     problem && h("p", { className: "settings-problem", role: "alert" }, problem),

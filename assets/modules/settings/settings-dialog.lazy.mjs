@@ -197,7 +197,7 @@ function PolicyField({ name, general, value, onChange }) {
   return h(
     "fieldset",
     null,
-    h("legend", { className: "form-label" }, _("When the agent wants to go back")),
+    h("legend", { className: "form-label" }, _("Agent may go back")),
     general === "off" && h("p", { className: "quiet" }, _("Going back is switched off for all conversations.")),
     possible.map(([policy, [label, about]]) =>
       h(
@@ -287,7 +287,7 @@ function NotificationOption() {
     h(
       "span",
       null,
-      _("Notify me when an answer ends or a permission is needed while I am elsewhere"),
+      _("Notify me in the background when an answer ends or a permission is needed"),
       h(
         "span",
         { className: "quiet", role: "status" },

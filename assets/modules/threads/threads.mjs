@@ -40,7 +40,7 @@ const NEW_KEYS = "Control+Shift+O Meta+Shift+O";
 const NEW_TITLE = _("New conversation ({key}+Shift+O)", { key: MODIFIER_KEY });
 const EMPTY_TEXTS = {
   listed: _("Your conversations will appear here."),
-  reader: _("Conversations that you are let into appear here."),
+  reader: _("Conversations shared with you appear here."),
   archived: _("No archived conversations."),
 };
 

@@ -154,7 +154,7 @@ function Foot({ answer, name, run, isRunning, isChosen, act, announce }) {
         "button",
         { type: "button", className: "quiet-button candidate-choice", "aria-pressed": isChosen, onClick: goOn },
         icon(isChosen ? "check-lg" : "arrow-down"),
-        isChosen ? _("Going on from this") : _("Go on from this"),
+        isChosen ? _("Continuing from this answer") : _("Continue from this answer"),
       ),
   );
 }

@@ -93,7 +93,7 @@ export function Editor({ editing, isLast }) {
       h(
         "p",
         { className: "editor-hint" },
-        _("Send asks again from here. What follows is set aside and can be brought back."),
+        _("Send asks again from here. What follows is removed and can be brought back."),
       ),
     h(
       "div",

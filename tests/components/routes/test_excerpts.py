@@ -1,4 +1,4 @@
-"""Bring home: a note from another branch, with a draft of the model, undone, exported and found again."""
+"""Quote in this branch: a note from another branch, with a draft of the model, undone, exported and found again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -184,7 +184,7 @@ def test_another_answer_tells_which_checkpoints_leave(store: Store) -> None:
     Runs(store).begin_run(thread_id, None, after=first.id)
     notice = operations.describe_notice(_last(store, thread_id))
     assert notice is not None
-    assert notice["text"] == "The earlier answer was set aside · 2 checkpoints removed"
+    assert notice["text"] == "The earlier answer was removed · 2 checkpoints removed"
     assert _log(store, thread_id)[0][1] == "Asked for another answer"
 
 
