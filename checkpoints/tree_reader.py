@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import sqlalchemy as sa
 
 from .changes import branches
 from .reader import Reader
-from .rows import message_rows, thread_rows, tree_rows
+from .rows import message_rows, path_questions, thread_rows, tree_rows
 from .storage import schema
 from .values import history
 from .values.errors import MessageNotFoundError
@@ -19,6 +20,10 @@ from .values.operation import Move, OperationKind
 
 # The newest alternatives of a tree.
 MAX_TREE_ALTERNATIVES = 50
+# So far before a fork its question is looked for.
+_MAX_TURN_MESSAGES = 8
+# Bodies by segment, and by place (see `ConversationTree`).
+Questions = Mapping[int | Place, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,7 @@ class ConversationTree:
     """The outline of a conversation's tree. Its size depends on the shown places, not on the number of messages.
 
     `heads` is keyed by branch, with None for an empty branch. `forks` is keyed by segment, with None at the root.
+    `questions` are the bodies of a segment's first question by segment, and of a fork's last one before it by its place.
     `elsewhere` are checkpoints hidden on the current branch. `moves` includes summaries, and moves on paths replaced by a
     shown summary. `alternatives` are the newest ends abandoned by an edit, another answer or a choice, on no shown branch.
     """
@@ -53,6 +59,7 @@ class ConversationTree:
     moves: Sequence[Move]
     left_behind: LeftBehind | None
     alternatives: Sequence[Node]
+    questions: Questions
 
 
 def read_tree(
@@ -87,8 +94,28 @@ def read_tree(
         places = {node.place for node in (*ends, *alternatives, *marked, *of_moves)}
         outline = history.outline_tree(places, segment_parents)
         messages = tree_rows.select_fork_messages(connection, outline.values())
+        questions = _select_questions(connection, outline, segment_parents)
     forks = {segment: _build_fork(*segment_parents[first], messages.get(first, "")) for segment, first in outline.items()}
-    return ConversationTree(heads, forks, elsewhere, moves, left, alternatives)
+    return ConversationTree(heads, forks, elsewhere, moves, left, alternatives, questions)
+
+
+def _select_questions(connection: sa.Connection, outline: Mapping[int, int], parents: history.SegmentParents) -> Questions:
+    """Return the question that begins each segment, and that of the turn in which it leaves its parent.
+
+    A turn of more messages than `_MAX_TURN_MESSAGES` before the fork names none.
+    """
+    first = {segment: (begin, parents[begin][1] + 1) for segment, begin in outline.items()}
+    forks = {(parent, depth) for begin in outline.values() for parent, depth in (parents[begin],) if parent is not None}
+    before = {fork: [(fork[0], fork[1] - back) for back in range(_MAX_TURN_MESSAGES)] for fork in forks}
+    wanted = {*first.values(), *(place for places in before.values() for place in places if place[1] >= 0)}
+    found = path_questions.select_questions_at(connection, wanted)
+    named: dict[int | Place, Mapping[str, Any]] = {
+        segment: found[place] for segment, place in first.items() if place in found
+    }
+    for (segment, depth), places in before.items():
+        if question := next((found[place] for place in places if place in found), None):
+            named[segment, depth + 1] = question
+    return named
 
 
 def _select_alternatives(connection: sa.Connection, abandoned: Sequence[str], reached: Mapping[int, int]) -> list[Node]:
@@ -177,6 +204,13 @@ def read_fork(reader: Reader, thread_id: str, segment: int) -> tuple[int | None,
         # A view has already read these.
         parent, depth = thread_rows.select_segment_parents(connection, thread_id)[segment]
         return parent, depth + 1
+
+
+def read_questions(reader: Reader, thread_id: str, segment: int) -> Questions:
+    """Return the questions of one segment, as in `ConversationTree.questions`."""
+    with reader.database.begin_read() as connection:
+        parents = thread_rows.select_segment_parents(connection, thread_id)
+        return _select_questions(connection, {segment: segment}, parents)
 
 
 def find_message_id(reader: Reader, thread_id: str, depth: int, message_hash: str) -> str:

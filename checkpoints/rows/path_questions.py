@@ -1,15 +1,19 @@
 """Queries about a path answered by the database: which messages, how many, how many bytes."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
 from ..storage import schema
+from ..storage.batches import select_at_places
 from ..storage.ranges import iterate_conditions
 from ..values.history import Path, Place
 from ..values.model import PathSize
 from . import path_rows
 
+_MAX_LISTED_CHARS = 20_000
 _message = schema.message.c
 # Within a text, JSON puts a backslash before each quote.
 _IS_ANSWER = sa.and_(
@@ -32,6 +36,14 @@ def select_outside_places(
 def select_unowned_places(connection: sa.Connection, path: Path, *, before: int, limit: int) -> list[Place]:
     """Find the newest messages of a path not written by a run."""
     return _select_newest(connection, path, _message.run_id.is_(None), before, limit)
+
+
+def select_questions_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, dict[str, Any]]:
+    """Return the bodies of the questions among these messages, but for very long ones: a list shows a line of each."""
+    query = sa.select(_message.segment, _message.depth, _message.body)
+    wanted = query.where(_IS_QUESTION, sa.func.length(_message.body) < _MAX_LISTED_CHARS)
+    rows = select_at_places(connection, wanted, _message.segment, _message.depth, places)
+    return {(row.segment, row.depth): json.loads(row.body) for row in rows}
 
 
 def find_question(connection: sa.Connection, path: Path, agent: str, *, before: int) -> Place | None:

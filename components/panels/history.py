@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from checkpoints import Branch, Checkpoint, Store, Thread, ThreadNotFoundError
-from checkpoints.tree_reader import read_fork, read_tree
+from checkpoints.tree_reader import Fork, read_fork, read_questions, read_tree
 from checkpoints.values import text
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
@@ -82,7 +82,9 @@ def _find_new_segments(store: Store, turn: Turn) -> list[dict[str, Any]]:
     parent, length = read_fork(store, turn.thread.id, first.segment)
     if length != first.depth:
         return []
-    return [{"id": first.segment, "parent": parent, "from": length, "message": first.parent_id}]
+    fork = None if parent is None else Fork(parent, length, first.parent_id or "")
+    questions = read_questions(store, turn.thread.id, first.segment)
+    return [history_tree.describe_segment(questions, first.segment, fork)]
 
 
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:

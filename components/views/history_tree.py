@@ -1,13 +1,17 @@
 """The tree of a conversation as plain JSON for History. The page lays it out: after a turn, only a head has moved."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from checkpoints import Checkpoint, OperationKind
-from checkpoints.tree_reader import ConversationTree, Fork
+from checkpoints import Checkpoint, NewMessage, OperationKind
+from checkpoints.tree_reader import ConversationTree, Fork, Questions
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_LABEL_CHARS
 from checkpoints.values.model import LeftBehind, Node
 from checkpoints.values.operation import Move
+from checkpoints.values.text import shorten_line
 from components.views import list_rows
+from components.views.notes import read_note
 
 _MOVE_KINDS: Final = {OperationKind.GOTO: "goto", OperationKind.REWIND: "rewind", OperationKind.COMPACT: "summary"}
 
@@ -16,7 +20,7 @@ def describe_tree(tree: ConversationTree, thread_id: str) -> dict[str, Any]:
     """Describe the forks, the moves, and the checkpoints outside of the current branch."""
     left = tree.left_behind
     return {
-        "segments": [_describe_segment(segment, fork) for segment, fork in tree.forks.items()],
+        "segments": [describe_segment(tree.questions, segment, fork) for segment, fork in tree.forks.items()],
         "elsewhere": _describe_checkpoints(tree.elsewhere, thread_id),
         "moves": [_describe_move(each) for each in tree.moves],
         "alternatives": [{"id": node.id, **describe_place(node)} for node in tree.alternatives],
@@ -40,10 +44,22 @@ def describe_place(node: Node | None) -> dict[str, Any]:
     return {"segment": node.segment, "messages": node.depth + 1, "message": node.id}
 
 
-def _describe_segment(segment: int, fork: Fork | None) -> dict[str, Any]:
-    """Describe a segment of the outline, and where it forks from its parent."""
+def describe_segment(questions: Questions, segment: int, fork: Fork | None) -> dict[str, Any]:
+    """Describe a segment of the outline, and where it forks from its parent, with the first words of both questions."""
     parent = {"parent": fork.segment, "from": fork.length, "message": fork.message_id} if fork else None
-    return {"id": segment, **(parent or {"parent": None, "from": 0, "message": None})}
+    return {
+        "id": segment,
+        "words": _read_words(questions.get(segment)),
+        "fork_words": _read_words(questions.get((fork.segment, fork.length))) if fork else "",
+        **(parent or {"parent": None, "from": 0, "message": None}),
+    }
+
+
+def _read_words(body: Mapping[str, Any] | None) -> str:
+    """Return the first words of a question; nothing of a note, which a person did not write."""
+    if body is None or read_note(NewMessage(dict(body))):
+        return ""
+    return shorten_line(str(serde.to_message(dict(body)).text), MAX_LABEL_CHARS)
 
 
 def _describe_move(move: Move) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The tree that History draws: what joins the shown places, the moves, and what a restore left behind."""
 
-from checkpoints import Caller, OperationDetail, OperationKind, Runs, RunState, Store
+from checkpoints import Caller, NewMessage, OperationDetail, OperationKind, Runs, RunState, Store
 from checkpoints.rows.tree_rows import MAX_MESSAGE_MARKS
-from checkpoints.tree_reader import ConversationTree, read_fork, read_marks, read_removed_part, read_tree
+from checkpoints.tree_reader import ConversationTree, read_fork, read_marks, read_questions, read_removed_part, read_tree
 from tests.checkpoints.conversations import new, talked
 
 
@@ -53,6 +53,29 @@ def test_a_fork_names_its_message(store: Store) -> None:
     assert (fork.segment, fork.length, fork.message_id) == (at.segment, at.depth + 1, at.id)
     assert read_fork(store, thread_id, head.segment) == (fork.segment, fork.length)
     assert [node.id if node else None for node in tree.heads.values()][-1] == head.id
+
+
+def find_words(tree: ConversationTree, key: int | tuple[int, int]) -> str | None:
+    return tree.questions[key]["data"]["content"] if key in tree.questions else None
+
+
+def test_a_fork_and_a_segment_have_their_questions(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    at = store.list_messages(thread_id)[1]  # the answer to "a"
+    store.fork(thread_id, at.id)
+    store.append(thread_id, new("other", "its answer"))
+    head = store.list_messages(thread_id)[-1]
+    tree = read(store, thread_id)
+    assert find_words(tree, head.segment) == "other"
+    assert find_words(tree, at.segment) == "a"
+    assert find_words(tree, (at.segment, at.depth + 1)) == "a"
+    assert read_questions(store, thread_id, head.segment) == {
+        key: tree.questions[key] for key in (head.segment, (at.segment, at.depth + 1))
+    }
+    store.fork(thread_id, store.list_messages(thread_id)[0].id)
+    store.append(thread_id, [NewMessage({"type": "ai", "data": {"content": "another answer"}}), *new("x" * 30_000)])
+    tree = read(store, thread_id)
+    assert find_words(tree, store.list_messages(thread_id)[-1].segment) is None  # it begins with no question
 
 
 def test_a_move_is_read_with_its_note_until_it_is_undone(store: Store) -> None:

@@ -7,6 +7,7 @@ import { _ } from "../lib/words.mjs";
 const { Fragment, createElement: h, memo } = window.React;
 
 const MAX_BAR_WIDTH = 40;
+const DEFAULT_NAME = /^Branch \d+$/;
 const TEST_IDS = { checkpoint: "checkpoint", branch: "branch" };
 
 /** Return whether the judge saved the checkpoint by itself. */
@@ -23,8 +24,7 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
   const classes = ["place", `place-${kind}`, `line-${line}`, item?.isMarked && "here", isMilestone(row) && "milestone",
     isSelected && "selected"];
   const isFold = kind === "checkpoint" && row.branch !== null; // of a checkpoint and the end of a branch
-  const name = nameRow(row, hasBranches);
-  const fullName = kind === "move" && value.kind === "summary" ? nameSummary(value) : name;
+  const fullName = describeName(row, hasBranches);
   return h(
     "li",
     {
@@ -42,7 +42,7 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
     h(isFold ? "div" : Fragment, isFold ? describeFold(row) : null,
       h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected,
         title: fullName, "aria-label": fullName, onClick: () => onPress(row) },
-        h("span", { className: "place-name" }, name)),
+        h("span", { className: "place-name" }, isNamedByWords(row) ? quote(row) : nameRow(row, hasBranches))),
       value?.pinned && h("span", { className: "place-pin", title: _("Pinned") }, icon("pin-angle-fill"),
         h("span", { className: "visually-hidden" }, _("Pinned"))),
       h(Note, { row, isHere, hasBranches })),
@@ -64,6 +64,22 @@ const isSameRow = ({ row, onPress: _onPress, ...one }, { row: otherRow, onPress:
 
 export const HistoryRow = memo(Row, isSameRow);
 
+/**
+ * Return whether the first words of a question stand for a row: of a branch, where nobody has given it a name of its own.
+ * @param {import("./layout.mjs").HistoryRow} row
+ */
+const isNamedByWords = ({ kind, item, words }) =>
+  words !== "" && (kind === "fork" || kind === "alternative" || (kind === "branch" && DEFAULT_NAME.test(item?.value.name)));
+
+const quote = ({ words }) => _("“{text}”", { text: words });
+
+/** The name where there is room for all of it, and for screen readers. */
+function describeName(row, hasBranches) {
+  if (row.kind === "move" && row.item?.value.kind === "summary") return nameSummary(row.item.value);
+  const name = nameRow(row, hasBranches);
+  return isNamedByWords(row) ? `${name} · ${quote(row)}` : name;
+}
+
 /** "Summary of 12 messages": a row has no room for the noun, which its title and its name for screen readers have. */
 const nameSummary = ({ removed }) => _("Summary of {messages}", { messages: formatCount(removed, "message") });
 
@@ -81,11 +97,14 @@ export function nameRow({ kind, item, count, messages }, hasBranches) {
 }
 
 /** The words beside a name. */
-function Note({ row: { kind, item, branch }, isHere, hasBranches }) {
+function Note({ row, isHere, hasBranches }) {
+  const { kind, item, branch } = row;
   const value = item?.value;
   const note = (text) => h("span", { className: "place-note" }, text);
-  if (kind === "branch") return isHere && hasBranches ? h(Here) : note(formatCount(value.messages, "message"));
-  if (kind === "alternative") return note(formatCount(value.messages, "message"));
+  if (kind === "branch" && isHere && hasBranches)
+    return h(Fragment, null, isNamedByWords(row) && note(value.name), h(Here));
+  if (kind === "branch" || kind === "alternative")
+    return note(isNamedByWords(row) ? nameRow(row, hasBranches) : formatCount(value.messages, "message"));
   if (kind === "move")
     return h(
       "span",

@@ -11,9 +11,9 @@ const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row o
  * @typedef {import("../lib/types.mjs").BranchView} BranchView
  * @typedef {"current"|"other"|"removed"|"replaced"} Line
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed",
- *   lane: number, item: PlaceItem|null, branch: BranchView|null, messages: number, message: string|null, count: number,
- *   line: Line, tokens: number|null, up: number, down: number}} HistoryRow `branch`: the one that ends here. `count`: of the
- *   messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
+ *   lane: number, item: PlaceItem|null, branch: BranchView|null, messages: number, message: string|null, words: string,
+ *   count: number, line: Line, tokens: number|null, up: number, down: number}} HistoryRow `branch`: the one that ends here.
+ *   `count`: of the messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
  * @typedef {{from: number, to: number, line: Line}} HistoryEdge  between the numbers of two rows
  * @typedef {{rows: HistoryRow[], edges: HistoryEdge[], lanes: number, numbers: Map<string, number>, here: number,
  *   forks: number[]}} HistoryLayout For keys, which must not scan a thousand rows each time: `numbers` of rows by their
@@ -93,7 +93,8 @@ function emitNode({ rows, edges }, { node, lane, from, isMain }, open) {
     const tokens = item && (countTokens(item) ?? placeTokens);
     const folded = item !== null && item === fold?.into ? fold?.end.value : null;
     const branch = kind === "branch" ? item.value : folded;
-    rows.push({ key, kind, item, branch, count, lane, messages, message, line, tokens, up: above, down: -1 });
+    const words = item?.words ?? node.words;
+    rows.push({ key, kind, item, branch, count, lane, messages, message, words, line, tokens, up: above, down: -1 });
     if (above >= 0) {
       edges.push({ from: above, to: number, line: node.after && above === from && line === "current" ? "replaced" : line });
       if (above !== from || isMain) rows[above].down = number;

@@ -3,11 +3,12 @@ import { foldText } from "../lib/fold.mjs";
 
 /**
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: any, segment: number|null,
- *   messages: number, message: string|null, isElsewhere: boolean, isHere: boolean, isMarked: boolean}} PlaceItem something
- *   that is at a place: after so many messages, on a segment (null: before the first message). `isHere`: at the current
- *   position; one such item is marked
- * @typedef {{segment: number, messages: number, message: string|null, items: PlaceItem[], parent: PlaceNode|null,
- *   children: PlaceNode[], line: "current"|"other"|"removed"|"replaced", size: number, after: PlaceNode|null}} PlaceNode
+ *   messages: number, message: string|null, isElsewhere: boolean, isHere: boolean, isMarked: boolean,
+ *   words: string}} PlaceItem something that is at a place: after so many messages, on a segment (null: before the first
+ *   message). `isHere`: at the current position; one such item is marked. `words`: the first of the question with which its
+ *   segment begins; of a node, those of the turn that ends there
+ * @typedef {{segment: number, messages: number, message: string|null, words: string, items: PlaceItem[],
+ *   parent: PlaceNode|null, children: PlaceNode[], line: "current"|"other"|"removed"|"replaced", size: number, after: PlaceNode|null}} PlaceNode
  *   `after`: where the path goes on that a summary there replaced; the node's parent is then the end of what it replaced
  */
 
@@ -20,7 +21,10 @@ export function buildNodes(data, filter = NO_FILTER) {
   const segments = new Map(data.segments.map((segment) => [segment.id, segment]));
   const isKnown = (segment) => segments.has(segment);
   const items = listItems(data, filter);
-  for (const item of items) findNode(nodes, item).items.push(item);
+  for (const item of items) {
+    item.words = (item.segment !== null && segments.get(item.segment)?.words) || "";
+    findNode(nodes, item).items.push(item);
+  }
   const summaries = data.moves.filter(({ replaced }) => replaced && isKnown(replaced.segment));
   for (const { replaced } of summaries) if (replaced) findNode(nodes, replaced);
   addForks(nodes, segments);
@@ -35,7 +39,9 @@ export function buildNodes(data, filter = NO_FILTER) {
 function listItems({ checkpoints, elsewhere, branches, branch_count: count, moves, alternatives, removed }, filter) {
   const make = (kind, value, { isHere = false, isMarked = isHere, isElsewhere = false } = {}) => {
     const { segment, messages, message } = value;
-    return { key: `${kind}:${value.id ?? ""}`, kind, value, segment, messages, message, isHere, isMarked, isElsewhere };
+    return {
+      key: `${kind}:${value.id ?? ""}`, kind, value, segment, messages, message, isHere, isMarked, isElsewhere, words: "",
+    };
   };
   const own = checkpoints
     .map((checkpoint) => make("checkpoint", checkpoint, { isHere: checkpoint.here }))
@@ -86,6 +92,7 @@ const makeNode = (segment, messages, message) => ({
   segment,
   messages,
   message,
+  words: "",
   items: [],
   parent: null,
   children: [],
@@ -107,7 +114,8 @@ function addForks(nodes, segments) {
   for (const { segment: first } of found) {
     for (let own = segments.get(first); own && !seen.has(own.id); own = segments.get(own.parent)) {
       seen.add(own.id);
-      findNode(nodes, { segment: own.parent, messages: own.from, message: own.message });
+      const fork = findNode(nodes, { segment: own.parent, messages: own.from, message: own.message });
+      fork.words = own.fork_words;
     }
   }
 }
