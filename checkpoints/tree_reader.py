@@ -48,7 +48,8 @@ class ConversationTree:
     """The outline of a conversation's tree. Its size depends on the shown places, not on the number of messages.
 
     `heads` is keyed by branch, with None for an empty branch. `forks` is keyed by segment, with None at the root.
-    `questions` are the bodies of a segment's first question by segment, and of a fork's last one before it by its place.
+    `questions` are bodies: of the question that begins a segment, by segment; of the turn in which a segment leaves its
+    parent, by the place of the fork; and of the one that follows the fork in the parent, by its own place.
     `elsewhere` are checkpoints hidden on the current branch. `moves` includes summaries, and moves on paths replaced by a
     shown summary. `alternatives` are the newest ends abandoned by an edit, another answer or a choice, on no shown branch.
     """
@@ -100,22 +101,18 @@ def read_tree(
 
 
 def _select_questions(connection: sa.Connection, outline: Mapping[int, int], parents: history.SegmentParents) -> Questions:
-    """Return the question that begins each segment, and that of the turn in which it leaves its parent.
-
-    A turn of more messages than `_MAX_TURN_MESSAGES` before the fork names none.
-    """
+    """Return the questions of an outline. A turn of more messages than `_MAX_TURN_MESSAGES` before its fork has none."""
     first = {segment: (begin, parents[begin][1] + 1) for segment, begin in outline.items()}
     forks = {(parent, depth) for begin in outline.values() for parent, depth in (parents[begin],) if parent is not None}
     before = {fork: [(fork[0], fork[1] - back) for back in range(_MAX_TURN_MESSAGES)] for fork in forks}
-    wanted = {*first.values(), *(place for places in before.values() for place in places if place[1] >= 0)}
+    after = {(parent, depth + 1) for parent, depth in forks}
+    wanted = {*first.values(), *after, *(place for places in before.values() for place in places if place[1] >= 0)}
     found = path_questions.select_questions_at(connection, wanted)
-    named: dict[int | Place, Mapping[str, Any]] = {
-        segment: found[place] for segment, place in first.items() if place in found
-    }
-    for (segment, depth), places in before.items():
-        if question := next((found[place] for place in places if place in found), None):
-            named[segment, depth + 1] = question
-    return named
+    questions: dict[int | Place, Mapping[str, Any]] = {place: found[place] for place in after & found.keys()}
+    questions |= {segment: found[place] for segment, place in first.items() if place in found}
+    for fork, places in before.items():
+        questions.update((fork, found[place]) for place in reversed(places) if place in found)  # the nearest comes last
+    return questions
 
 
 def _select_alternatives(connection: sa.Connection, abandoned: Sequence[str], reached: Mapping[int, int]) -> list[Node]:

@@ -45,14 +45,13 @@ def describe_place(node: Node | None) -> dict[str, Any]:
 
 
 def describe_segment(questions: Questions, segment: int, fork: Fork | None) -> dict[str, Any]:
-    """Describe a segment of the outline, and where it forks from its parent, with the first words of both questions."""
-    parent = {"parent": fork.segment, "from": fork.length, "message": fork.message_id} if fork else None
-    return {
-        "id": segment,
-        "words": _read_words(questions.get(segment)),
-        "fork_words": _read_words(questions.get((fork.segment, fork.length))) if fork else "",
-        **(parent or {"parent": None, "from": 0, "message": None}),
-    }
+    """Describe a segment of the outline, and where it forks from its parent, with the first words of the questions there."""
+    described = {"id": segment, "words": _read_words(questions.get(segment))}
+    if fork is None:
+        return {**described, "parent": None, "from": 0, "message": None, "fork_words": "", "other_words": ""}
+    turn, other = (questions.get((fork.segment, depth)) for depth in (fork.length - 1, fork.length))
+    words = {"fork_words": _read_words(turn), "other_words": _read_words(other)}
+    return {**described, "parent": fork.segment, "from": fork.length, "message": fork.message_id, **words}
 
 
 def _read_words(body: Mapping[str, Any] | None) -> str:

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Tab, Tabs
 
 from agent.context.prices import Prices, Usage, price_tokens
+from agent.models.providers import shorten_spec
 from checkpoints.people.usage import USAGE_DAYS, PeopleUsage
 from checkpoints.rows.usage_rows import UsageRow
 from components.views.figures import format_dollars, format_number, format_size
@@ -110,7 +111,7 @@ def plot_usage(
     found: PeopleUsage, prices: Prices, *, by: Literal["model", "person"], measure: Literal["tokens", "cost"]
 ) -> dict[str, Any]:
     """Return a figure for Plotly: a bar for each day, in parts by model or person. Style sheets colour the rest."""
-    name: Callable[[UsageRow], str] = (lambda row: row.model or "–") if by == "model" else (lambda row: row.owner)
+    name: Callable[[UsageRow], str] = _name_model if by == "model" else (lambda row: row.owner)
     days = range(found.today - USAGE_DAYS + 1, found.today + 1)
     sums: dict[str, dict[int, float]] = {}
     for row in found.rows:
@@ -124,7 +125,11 @@ def plot_usage(
         {"type": "bar", "name": part, "x": texts, "y": list(of_part.values()), "marker": {"color": colour}}
         for (part, of_part), colour in zip(parts.items(), _COLOURS, strict=False)
     ]
-    return {"data": bars, "layout": _lay_out("~s" if measure == "tokens" else "$~s")}
+    return {"data": bars, "layout": _lay_out("~s" if measure == "tokens" else "$~g")}
+
+
+def _name_model(row: UsageRow) -> str:
+    return shorten_spec(row.model) or "–"
 
 
 def _join_small_parts(sums: Mapping[str, Mapping[int, float]]) -> dict[str, Mapping[int, float]]:
@@ -149,7 +154,7 @@ def _lay_out(tick_format: str) -> dict[str, Any]:
         "paper_bgcolor": clear,
         "plot_bgcolor": clear,
         "showlegend": True,
-        "legend": {"orientation": "h", "y": -0.2},
-        "xaxis": {"type": "category", "nticks": 8, "tickangle": 0, "fixedrange": True},
-        "yaxis": {"tickformat": tick_format, "rangemode": "tozero", "fixedrange": True},
+        "legend": {"orientation": "h", "y": -0.25},
+        "xaxis": {"type": "category", "nticks": 6, "automargin": True, "fixedrange": True},
+        "yaxis": {"tickformat": tick_format, "rangemode": "tozero", "ticklabelstandoff": 6, "fixedrange": True},
     }

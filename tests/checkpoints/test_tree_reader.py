@@ -68,9 +68,10 @@ def test_a_fork_and_a_segment_have_their_questions(store: Store) -> None:
     tree = read(store, thread_id)
     assert find_words(tree, head.segment) == "other"
     assert find_words(tree, at.segment) == "a"
-    assert find_words(tree, (at.segment, at.depth + 1)) == "a"
+    assert find_words(tree, (at.segment, at.depth)) == "a"
+    assert find_words(tree, (at.segment, at.depth + 1)) == "c"
     assert read_questions(store, thread_id, head.segment) == {
-        key: tree.questions[key] for key in (head.segment, (at.segment, at.depth + 1))
+        key: tree.questions[key] for key in (head.segment, (at.segment, at.depth), (at.segment, at.depth + 1))
     }
     store.fork(thread_id, store.list_messages(thread_id)[0].id)
     store.append(thread_id, [NewMessage({"type": "ai", "data": {"content": "another answer"}}), *new("x" * 30_000)])

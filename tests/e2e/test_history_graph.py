@@ -188,10 +188,11 @@ def test_an_alternative_is_a_place_and_can_be_chosen(shared_server: Server, visi
     page.alternatives("2 of 2").wait_for()
     page.wait_for_answer()
     alternative = page.tab.locator(".place-alternative")
-    expect(alternative).to_contain_text("6 messages")
+    expect(alternative).to_contain_text(SUM)
+    expect(alternative).to_have_attribute("data-messages", "6")
     page.select(alternative).get_by_test_id("switch").click()
     page.expect_messages(6)
-    expect(alternative).to_contain_text("4 messages")
+    expect(alternative).to_contain_text("Tell me about stocks")
 
 
 def test_the_beginning_is_restored_by_its_key_and_a_place_elsewhere_says_why_not(

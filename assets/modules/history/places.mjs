@@ -5,11 +5,12 @@ import { foldText } from "../lib/fold.mjs";
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: any, segment: number|null,
  *   messages: number, message: string|null, isElsewhere: boolean, isHere: boolean, isMarked: boolean,
  *   words: string}} PlaceItem something that is at a place: after so many messages, on a segment (null: before the first
- *   message). `isHere`: at the current position; one such item is marked. `words`: the first of the question with which its
- *   segment begins; of a node, those of the turn that ends there
+ *   message). `isHere`: at the current position; one such item is marked. `words`: the first of the question with which
+ *   its line begins; of a node, those of the turn that ends there
  * @typedef {{segment: number, messages: number, message: string|null, words: string, items: PlaceItem[],
- *   parent: PlaceNode|null, children: PlaceNode[], line: "current"|"other"|"removed"|"replaced", size: number, after: PlaceNode|null}} PlaceNode
- *   `after`: where the path goes on that a summary there replaced; the node's parent is then the end of what it replaced
+ *   parent: PlaceNode|null, children: PlaceNode[], line: "current"|"other"|"removed"|"replaced", size: number,
+ *   after: PlaceNode|null}} PlaceNode  `after`: where the path goes on that a summary there replaced; the node's parent is
+ *   then the end of what it replaced
  */
 
 export const NO_FILTER = { kind: "all", words: "" };
@@ -22,7 +23,7 @@ export function buildNodes(data, filter = NO_FILTER) {
   const isKnown = (segment) => segments.has(segment);
   const items = listItems(data, filter);
   for (const item of items) {
-    item.words = (item.segment !== null && segments.get(item.segment)?.words) || "";
+    item.words = findWords(data.segments, item);
     findNode(nodes, item).items.push(item);
   }
   const summaries = data.moves.filter(({ replaced }) => replaced && isKnown(replaced.segment));
@@ -33,6 +34,13 @@ export function buildNodes(data, filter = NO_FILTER) {
   markLines(nodes, items);
   for (const node of nodes.values()) if (isBare(node)) removeNode(node);
   return findNode(nodes, { segment: null, messages: 0, message: null });
+}
+
+/** Return the first words of the question with which the line of an item begins, after the last fork before it. */
+function findWords(segments, { segment, messages }) {
+  const forks = segments.filter((each) => each.parent === segment && each.parent !== null && each.from < messages);
+  const last = forks.reduce((newest, each) => (each.from > (newest?.from ?? 0) ? each : newest), null);
+  return (last ? last.other_words : segments.find(({ id }) => id === segment)?.words) ?? "";
 }
 
 /** List what a filter shows. At one place, the current position comes last: it is always shown. @returns {PlaceItem[]} */

@@ -93,8 +93,9 @@
  * @typedef {PlaceView & {count: number, checkpoints: CheckpointView[], undoable: boolean}} RemovedView  the end that the
  *   last restore left behind
  * @typedef {{id: number, parent: number|null, from: number, message: string|null, words: string,
- *   fork_words: string}} SegmentView  forks from `parent` after `from` messages, at a message; `words` begin its first
- *   question, `fork_words` that of the turn in which it forks
+ *   fork_words: string, other_words: string}} SegmentView  forks from `parent` after `from` messages, at a message; `words`
+ *   begin its first question, `fork_words` that of the turn in which it forks, `other_words` the one that follows in
+ *   `parent`
  * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[], checkpoint_count: number,
  *   checkpoints: CheckpointView[], segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[],
  *   alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
