@@ -11,6 +11,7 @@ from checkpoints.people.audit_log import AuditLog
 from checkpoints.rows.audit_rows import Client, note_client
 from checkpoints.values.audit_entry import AuditKind
 from components.services import Services
+from components.sign_in import note_request
 
 _log = logging.getLogger("waymark.audit")
 
@@ -24,7 +25,7 @@ async def record(services: Services, kind: AuditKind, detail: Mapping[str, Any],
 
 
 class ClientLayer:
-    """The ASGI layer that notes the person and the address of a request for its audit entries."""
+    """The ASGI layer that notes a request, and its person and address for its audit entries."""
 
     def __init__(self, app: ASGIApp, read_address: Callable[[Scope], str], *, has_people: bool) -> None:
         self._app = app
@@ -33,5 +34,5 @@ class ClientLayer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         person = scope.get("state", {}).get("person", self._default)
-        with note_client(Client(person, self._read_address(scope))):
+        with note_client(Client(person, self._read_address(scope))), note_request(scope):
             await self._app(scope, receive, send)

@@ -202,5 +202,10 @@ def report_in(identifier: str, error: Exception) -> None:
     """
     if not isinstance(error, StateError):
         raise error
-    set_properties(f"{identifier}-problem-text", {"children": say(error)})
+    show_problem(identifier, say(error))
+
+
+def show_problem(identifier: str, text: str) -> None:
+    """Show a sentence in a dialog, from within one of its callbacks."""
+    set_properties(f"{identifier}-problem-text", {"children": text})
     set_properties(f"{identifier}-problem", {"hidden": False})

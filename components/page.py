@@ -31,6 +31,7 @@ from components.panels import (
     outage,
     person,
     restore_dialog,
+    sessions,
     settings,
     share_button,
     threads,
@@ -70,6 +71,7 @@ PANELS: tuple[Panel, ...] = (
     toast.PANEL,
     outage.PANEL,
     person.PANEL,
+    sessions.PANEL,
     usage.PANEL,
 )
 

@@ -29,6 +29,7 @@ from components.model_connector import ModelConnector
 from components.people import name_for_owner
 from components.shared_pages import SharedPages
 from components.shared_reads import SharedReads
+from components.sign_in import OwnSessions
 from components.transfers.long_requests import LongRequests
 from components.transfers.uploads import Uploads
 from components.workers.redacted_exports import RedactedExports
@@ -152,6 +153,8 @@ class Services:
     has_own_sign_in: bool = False
     # People have passwords here, and may change them.
     has_passwords: bool = False
+    # The sessions of people who sign in here; None if nobody does.
+    sessions: OwnSessions | None = None
     audit_days: int = DEFAULT_AUDIT_DAYS
     shared_pages: SharedPages = field(default_factory=SharedPages)
     search_indexing: SearchIndexing = field(default_factory=SearchIndexing)

@@ -130,6 +130,8 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
     If people sign in here behind a proxy that adds TLS, only addresses of this machine are served.
     """
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    if way_in.sign_in is not None:
+        services = replace(services, sessions=session_routes.OwnSessions(way_in.sign_in))
     page_files, public_url = load_page_files(), way_in.public_url
     session_routes.add_routes(server, way_in.sign_in)
     allowed = replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",))

@@ -56,6 +56,16 @@ async def post_json(browser: httpx.AsyncClient, path: str, body: JSON) -> httpx.
     return await browser.post(path, content=json.dumps(body), headers={"content-type": "application/json"})
 
 
+def write_id(identifier: JSON) -> str:
+    """Write the id of a row's button in Dash's notation. With any other, the row would not be the one that was pressed."""
+    return json.dumps(identifier, sort_keys=True, separators=(",", ":"))
+
+
+async def press_row(browser: httpx.AsyncClient, kind: str, row: str, values: JSON, *, output: str) -> httpx.Response:
+    """Press the button of a row in a list (see `components.dialog.build_row_button`)."""
+    return await post_callback(browser, f"{write_id({'type': kind, 'row': row})}.n_clicks", values, output=output)
+
+
 async def post_callback(
     browser: httpx.AsyncClient, trigger: str, values: JSON, *, output: str = "head.data"
 ) -> httpx.Response:

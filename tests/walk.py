@@ -20,6 +20,7 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from components.page import LISTS
 from tests.app_process import PATIENCE
 from tests.people import Things
+from tests.running_app import write_id
 
 JSON = dict[str, Any]
 OF_FILES = ("/_dash-component-suites/", "/_favicon", "/_reload-hash")  # the same for everybody
@@ -41,7 +42,7 @@ class Request:
 
 MARKS = {  # by the name of a part of an address
     **{f"{name}_id": f"<{name}>" for name in ("thread", "message", "checkpoint", "branch", "prompt", "tag", "share")},
-    **dict.fromkeys(("session_id", "run_id"), "<run>"),
+    "run_id": "<run>",
     "identifier": "<request>",
     "digest": "<digest>",
     "agent": "main",
@@ -134,7 +135,7 @@ def _build_callback(dependency: JSON, pathname: str) -> JSON:
     given = {kind: [_fill_property(each, pathname) for each in dependency[kind]] for kind in ("inputs", "state")}
     [first, *_] = given["inputs"]
     [row, *_] = first if isinstance(first, list) else [first]
-    changed = f"{row['id'] if isinstance(row['id'], str) else json.dumps(row['id'])}.{row['property']}"
+    changed = f"{row['id'] if isinstance(row['id'], str) else write_id(row['id'])}.{row['property']}"
     return {
         "output": output,
         "outputs": outputs if output.startswith("..") else outputs[0],
@@ -162,7 +163,7 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
     return VALUES[identifier]  # a KeyError: say there what it is
 
 
-ROWS: dict[str, str] = {}  # what the rows of a list are, by the kind of their buttons: a mark
+ROWS: dict[str, str] = {"end-session": "<run>"}  # what the rows of a list are, by the kind of their buttons: a mark
 
 
 VALUES: JSON = {  # by the ids of components

@@ -23,8 +23,6 @@ class Ids(StrEnum):
     LINE = "person"
     NAME = "person-name"
     SIGN_OUT = "sign-out"
-    # The menu's item is hidden for a proxy's sessions, which are not Waymark's.
-    SESSIONS = "sessions"
     LEAVE = "leave"
     PASSWORD = "change-password"  # noqa: S105  (an id)
     PEOPLE = "people"
@@ -58,7 +56,6 @@ def show(services: Services, _location: PageLocation) -> Properties:
         Ids.LINE: {"hidden": not has_people},
         Ids.NAME: {"children": _describe_role(role) if has_people else ""},
         Ids.SIGN_OUT: {"href": address or "", "hidden": address is None},
-        Ids.SESSIONS: {"hidden": is_of_proxy},
         Ids.LEAVE: {"hidden": not has_own},
         Ids.PASSWORD: {"hidden": not (has_people and services.has_passwords)},
         Ids.AUDIT: {"hidden": not may_read_audit(services)},

@@ -1,11 +1,16 @@
-"""The page's requests about sessions: their list, and their end. A socket tells a page when its own session ends."""
+"""The sessions of a person, for their dialog, and the requests of a page about its own session.
+
+A socket tells a page when its session ends.
+"""
 
 from collections import Counter
+from collections.abc import Collection
 from contextlib import suppress
-from typing import Any
+from http import HTTPStatus
 
 from fastapi import FastAPI, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from server.session.session_authentication import SessionAuthentication
@@ -18,8 +23,33 @@ MAX_WATCHING_PAGES = 200
 CLOSE_TRY_AGAIN = 1013
 
 
+class OwnSessions:
+    """The sessions of a request's person."""
+
+    def __init__(self, sign_in: SessionAuthentication) -> None:
+        self._sign_in = sign_in
+
+    def find_current(self, request: Scope) -> Session | None:
+        session: Session | None = request.get("state", {}).get("session")
+        return session
+
+    async def list_open(self, request: Scope) -> list[Session]:
+        current = self.find_current(request)
+        return await self._sign_in.sessions.list_open(current.person) if current else []
+
+    async def end(self, request: Scope, session_ids: Collection[str]) -> str:
+        """End those that are the person's own. Return a problem, or an empty text."""
+        own = {session.id for session in await self.list_open(request)}
+        try:
+            ended = await self._sign_in.sessions.end(own.intersection(session_ids))
+        except NotDurableError:
+            return _("The sessions have ended, but this could not be saved: a restart would bring them back.")
+        for each in ended:
+            self._sign_in.log.note_sign_out(request, each, self.find_current(request))
+        return ""
+
+
 def add_routes(server: FastAPI, sign_in: SessionAuthentication | None) -> None:
-    """Serve the list of sessions, and their ends. Without a sign-in the list is empty."""
     watching = Counter[str]()
 
     @server.websocket(f"{SESSIONS_PATH}/end")
@@ -39,58 +69,18 @@ def add_routes(server: FastAPI, sign_in: SessionAuthentication | None) -> None:
             watching[person] -= 1
 
     @server.get(SESSIONS_PATH)
-    async def list_sessions(request: Request) -> Response:
-        return JSONResponse({"sessions": await _describe_sessions(sign_in, request)})
+    async def check_session() -> Response:
+        """Answer only while the page's session is open: the guard refuses all other requests."""
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
-    @server.post(f"{SESSIONS_PATH}/end-others")
-    async def end_others(request: Request) -> Response:
-        current = _find_current(request)
-        ids = [session.id for session in await _list_own(sign_in, request)]
-        return await _end_sessions(sign_in, request, [each for each in ids if current and each != current.id])
-
-    @server.post(f"{SESSIONS_PATH}/{{session_id}}/end")
-    async def end_session(request: Request, session_id: str) -> Response:
-        current = _find_current(request)
-        is_own = session_id == "current" and current is not None
-        return await _end_sessions(sign_in, request, [current.id if is_own and current else session_id])
-
-
-async def _end_sessions(sign_in: SessionAuthentication | None, request: Request, session_ids: list[str]) -> Response:
-    if sign_in is None:
-        return PlainTextResponse(_("Nobody signs in here.\n"), 404)
-    current = _find_current(request)
-    own = {session.id for session in await _list_own(sign_in, request)}
-    try:
-        ended = await sign_in.sessions.end(own.intersection(session_ids))
-    except NotDurableError:
-        text = _("The sessions have ended, but this could not be saved: a restart would bring them back.")
-        return PlainTextResponse(text, 507)
-    for each in ended:
-        sign_in.log.note_sign_out(request.scope, each, current)
-    response = JSONResponse({"sessions": await _describe_sessions(sign_in, request)})
-    if current and current.id in session_ids:
+    @server.post(f"{SESSIONS_PATH}/current/end")
+    async def sign_out(request: Request) -> Response:
+        sessions = OwnSessions(sign_in) if sign_in else None
+        current = sessions.find_current(request.scope) if sessions else None
+        if sign_in is None or sessions is None or current is None:
+            return PlainTextResponse(_("Nobody signs in here.\n"), HTTPStatus.NOT_FOUND)
+        if problem := await sessions.end(request.scope, [current.id]):
+            return PlainTextResponse(problem, HTTPStatus.INSUFFICIENT_STORAGE)
+        response = Response(status_code=HTTPStatus.NO_CONTENT)
         sign_in.remove_cookie(response)
-    return response
-
-
-def _find_current(request: Request) -> Session | None:
-    return getattr(request.state, "session", None)
-
-
-async def _list_own(sign_in: SessionAuthentication | None, request: Request) -> list[Session]:
-    current = _find_current(request)
-    return await sign_in.sessions.list_open(current.person if current else "") if sign_in else []
-
-
-async def _describe_sessions(sign_in: SessionAuthentication | None, request: Request) -> list[dict[str, Any]]:
-    current = _find_current(request)
-    return [
-        {
-            "id": session.id,
-            "browser": session.browser,
-            "signed_in_at": session.signed_in_at,
-            "seen_at": session.seen_at,
-            "is_current": current is not None and session.id == current.id,
-        }
-        for session in await _list_own(sign_in, request)
-    ]
+        return response

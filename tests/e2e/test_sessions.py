@@ -132,6 +132,6 @@ def test_a_cookie_that_another_port_received_opens_nothing(page: Page) -> None:
     assert (frame.status_code, "A secret" in frame.text) == (200, False)
     for path in ("/_dash-layout", f"/api/threads/{thread_id}/export", "/api/sessions"):
         assert httpx.get(server.origin + path, headers=stolen, trust_env=False).status_code == 401
-    for path in ("/_dash-update-component", "/api/sessions/end-others"):
+    for path in ("/_dash-update-component", "/api/sessions/current/end"):
         assert httpx.post(server.origin + path, headers=stolen, trust_env=False).status_code == 401
     assert f"refused from 127.0.0.1: GET /api/threads/{thread_id}/export: 401" in server.log()

@@ -39,7 +39,7 @@ def test_nobody_signs_a_request_with_another_address_or_scheme(tmp_path: Path) -
     with Server(tmp_path / "data") as server:
         https = server.origin.replace("http:", "https:")
         refused = httpx.post(
-            f"{server.origin}/api/sessions/end-others", headers={"Origin": https, **claims}, trust_env=False
+            f"{server.origin}/api/sessions/current/end", headers={"Origin": https, **claims}, trust_env=False
         )
         answer = httpx.get(server.link, headers=claims, trust_env=False)
         server.stop()

@@ -13,6 +13,6 @@ export function watchPeople() {
     const target = /** @type {Element} */ (event.target);
     if (target.closest?.("#people")) showDialog(PeopleDialog);
     if (target.closest?.("#change-password")) showDialog(PasswordDialog);
-    if (target.closest?.("#leave")) signOut();
+    if (target.closest?.("#leave, #sessions-sign-out")) signOut();
   });
 }

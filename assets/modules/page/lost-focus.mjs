@@ -6,7 +6,7 @@ const CHANGES = { childList: true, subtree: true, attributes: true, attributeFil
 let recovered = null;
 const isGone = (element) => !element.isConnected || element.disabled === true;
 const findDialog = () => [...document.querySelectorAll(".modal.show")].at(-1);
-const isFocusFree = () => document.activeElement === document.body && (findDialog()?.matches("dialog") ?? true);
+const isFocusFree = () => document.activeElement === document.body;
 
 /** @returns {boolean} whether another part of the page may take the focus: nobody has put it where it is */
 export const isFocusUnclaimed = () => document.activeElement === document.body || document.activeElement === recovered;

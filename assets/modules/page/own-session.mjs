@@ -1,20 +1,11 @@
-/** The button for the list of sessions, and the end of the page's own session. */
-import { lazy } from "../lib/lazy.mjs";
+/** The end of the page's own session, which it follows. */
 import { readPageKey } from "../lib/page-key.mjs";
 import { fetchAsPage, isLeaving } from "../lib/session.mjs";
-import { _ } from "../lib/words.mjs";
-import { showDialog } from "../page/keys.mjs";
 
 const FIRST_WAIT_MS = 2000; // the page's first requests come before
 const RETRY_MS = 5000;
 const HANDSHAKE_MS = 5000; // a network may swallow it, and browsers make one connection to a server at a time
 const SESSION_ENDED = 4401;
-
-const SessionsDialog = lazy(
-  () => import("./sessions.lazy.mjs"),
-  "SessionsDialog",
-  _("The sessions could not be loaded. Please try again."),
-);
 
 /** Leave the page when its session ends: on the start page, nothing else would tell it. */
 function followSession() {
@@ -34,9 +25,4 @@ async function returnToSession() {
   else if (reply?.status !== 401) setTimeout(returnToSession, RETRY_MS);
 }
 
-export function watchSessions() {
-  document.addEventListener("click", ({ target }) => {
-    if (/** @type {Element} */ (target).closest?.("#sessions")) showDialog(SessionsDialog);
-  });
-  setTimeout(followSession, FIRST_WAIT_MS);
-}
+export const watchSession = () => void setTimeout(followSession, FIRST_WAIT_MS);
