@@ -123,10 +123,12 @@ class ReadDialog:
     identifier: str
     title: str
     opener: str
-    read: Callable[[Services, str | None], Awaitable[Sequence[Component]]]
+    read: Callable[..., Awaitable[Sequence[Component]]]
     fields: Callable[[], Sequence[Component]] = _build_nothing
     buttons: Callable[[], Sequence[Component]] = _build_nothing
     size: str = "lg"
+    # `read` gets these values, too, after the conversation. It checks their shapes.
+    states: Sequence[State] = ()
 
     def build(self) -> Modal:
         """Build a dialog with ids `X`, `X-body`, `X-problem`, `X-again`, `X-cancel` and `X-opened`."""
@@ -162,11 +164,12 @@ class ReadDialog:
             Input(f"{identifier}-opened", "data"),
             Input(f"{identifier}-again", "n_clicks"),
             State(page_state.Ids.URL, "pathname"),
+            *self.states,
             prevent_initial_call=True,
             on_error=partial(report_in, identifier),
         )
-        async def fill(_: Any, __: Any, pathname: str | None) -> Sequence[Component]:
-            return await self.read(services, page_state.parse_thread_id(pathname))
+        async def fill(_: Any, __: Any, pathname: str | None, *values: Any) -> Sequence[Component]:
+            return await self.read(services, page_state.parse_thread_id(pathname), *values)
 
 
 def _build_problem(identifier: str) -> Component:

@@ -6,7 +6,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from components.panels import chat, history, person, sessions, threads, undo_redo
+from components.panels import audit, chat, history, person, sessions, threads, undo_redo
 from components.widgets import BranchChip, Icon, PaneButton, build_menu_item
 from words import N_, _
 
@@ -99,7 +99,7 @@ def _build_menu(items: Sequence[Component]) -> list[Component]:
         build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),
         html.Hr(),
         sessions.build_item(),
-        person.build_audit_item(),
+        audit.build_item(),
         build_menu_item("keyboard", _("Keys"), "keys"),
         html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1]),
         html.Hr(),

@@ -20,6 +20,7 @@ from components.broadcasts import Frame
 from components.frame import FRAME_ID, build_frame, build_skip_links
 from components.panel import Panel
 from components.panels import (
+    audit,
     branches,
     chat,
     chat_actions,
@@ -72,6 +73,7 @@ PANELS: tuple[Panel, ...] = (
     outage.PANEL,
     person.PANEL,
     sessions.PANEL,
+    audit.PANEL,
     usage.PANEL,
 )
 

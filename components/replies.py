@@ -7,6 +7,7 @@ several times too large. Only figures need that encoder, and the page has none.
 import json
 from typing import Any
 
+from dash import Patch
 from dash.development.base_component import Component
 
 
@@ -21,7 +22,7 @@ def to_plain(value: Any) -> Any:
 
     Dash's encoder looks for NumPy when it meets a component, and importing NumPy blocked the event loop for 70 ms.
     """
-    if isinstance(value, Component):
+    if isinstance(value, Component | Patch):
         return to_plain(value.to_plotly_json())  # type: ignore[no-untyped-call]
     if isinstance(value, dict):
         return {key: to_plain(each) for key, each in value.items()}

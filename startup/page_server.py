@@ -17,7 +17,6 @@ from components.auditing import ClientLayer
 from components.people import PersonLayer
 from components.routes import (
     agent_transcript,
-    audit,
     comparison,
     errors,
     excerpts,
@@ -95,7 +94,6 @@ ROUTES = (
     members,
     shares,
     shared_page,
-    audit,
     health,
 )
 # `build_guard` adds the addresses of the page's own routes.

@@ -2,19 +2,40 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from typing import Any
+
+import httpx
+import pytest
 
 from checkpoints import Store, act_for
 from checkpoints.people.account_rows import Role
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.values.audit_entry import AuditKind
+from components.panels import audit
 from tests import test_password
-from tests.running_app import request_panels
+from tests.running_app import post_callback, press_row, request_panels
 from tests.test_password import Team, sign_in
 
 hire = test_password.hire  # the fixture
+BODY = "audit-dialog-body.children"
 Hire = Callable[..., Any]
+
+
+async def open_log(browser: httpx.AsyncClient) -> httpx.Response:
+    return await post_callback(browser, "audit-dialog-opened.data", {"url.pathname": "/"}, output=BODY)
+
+
+async def choose(browser: httpx.AsyncClient, person: str, kind: str) -> httpx.Response:
+    values = {"audit-person.value": person, "audit-kind.value": kind}
+    return await post_callback(browser, "audit-kind.value", values, output=BODY)
+
+
+async def show_more(browser: httpx.AsyncClient, number: str) -> httpx.Response:
+    return await press_row(
+        browser, "audit-more", number, dict.fromkeys(("audit-person.value", "audit-kind.value"), audit.ANY), output=BODY
+    )
 
 
 def list_entries(team: Team, kind: AuditKind) -> list[tuple[str, str, str]]:
@@ -44,15 +65,37 @@ def test_admins_read_it_and_to_others_it_is_not_there(hire: Hire) -> None:
             team.add("ann", Role.ADMIN)
             team.add("bob")
             async with team.browser("ann") as ann, team.browser("bob") as bob, team.stranger() as nobody:
-                found = (await ann.get("/api/audit?person=bob&kind=account")).json()
-                assert [(each["who"], each["text"]) for each in found["entries"]] == [("bob", "Joined: Member")]
-                assert {"value": "bob", "label": "bob"} in found["people"]
-                assert (await bob.get("/api/audit")).status_code == 404
-                assert (await nobody.get("/api/audit")).status_code == 401
-                for wrong in ("kind=unknown", "before=x", "before=-1", f"before={'9' * 30}"):
-                    assert (await ann.get(f"/api/audit?{wrong}")).status_code == 400
+                opened = await open_log(ann)
+                assert '{"value":"bob","label":"bob"}' in opened.text.replace(" ", "")
+                found = (await choose(ann, "bob", "account")).text
+                assert (found.count('"audit-entry"'), "Joined: Member" in found) == (1, True)
+                assert "No entries." in (await choose(ann, "bob", "share")).text
+                for reply in (await open_log(bob), await choose(bob, audit.ANY, audit.ANY), await show_more(bob, "1")):
+                    assert (reply.status_code, reply.text) == (400, "Not found.")
+                assert (await nobody.post("/_dash-update-component", json={})).status_code == 401
+                assert (await choose(ann, audit.ANY, "unknown")).status_code == 400
+                for wrong in ("x", "-1", "9" * 30):
+                    assert (await show_more(ann, wrong)).status_code == 400
                 for browser, is_there in ((ann, True), (bob, False)):
                     assert (await request_panels(browser)).json()["audit"]["hidden"] != is_there
+
+    asyncio.run(story())
+
+
+def test_it_is_read_in_portions(hire: Hire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "PORTION_ENTRIES", 2)
+
+    async def story() -> None:
+        async with hire() as team:
+            team.add("ann", Role.ADMIN)
+            for name in ("bob", "cy", "dee"):
+                team.add(name)
+            async with team.browser("ann") as ann:
+                first = (await open_log(ann)).text.replace(" ", "")
+                [number] = re.findall(r'"row":"(\d+)"', first)
+                second = (await show_more(ann, number)).text
+            assert (first.count('"audit-entry"'), second.count('"audit-entry"')) == (2, 2)
+            assert json.loads(second)["response"]["audit-dialog-body"]["children"]["__dash_patch_update"]
 
     asyncio.run(story())
 

@@ -163,11 +163,15 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
     return VALUES[identifier]  # a KeyError: say there what it is
 
 
-ROWS: dict[str, str] = {"end-session": "<run>"}  # what the rows of a list are, by the kind of their buttons: a mark
+ROWS: dict[str, str] = {
+    "end-session": "<run>",
+    "audit-more": "1",
+}  # what the rows of a list are, by the kind of their buttons: a mark
 
 
 VALUES: JSON = {  # by the ids of components
     **{"log-wanted": {"count": 50, "opening": True}, "import-file": UPLOADED[0], "import-dialog": False},
+    **{"audit-person": "ann", "audit-kind": "sign-in"},
     **{"usage-by": "person", "usage-measure": "cost"},
 }
 

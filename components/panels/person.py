@@ -13,7 +13,6 @@ from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import ADMIN, READER, get_acting_role
 from components.properties import Properties
-from components.routes.audit import may_read_audit
 from components.services import Services
 from components.widgets import build_menu_item
 from words import _
@@ -26,12 +25,6 @@ class Ids(StrEnum):
     LEAVE = "leave"
     PASSWORD = "change-password"  # noqa: S105  (an id)
     PEOPLE = "people"
-    # The browser has the dialog (auditing.mjs).
-    AUDIT = "audit"
-
-
-def build_audit_item() -> Component:
-    return build_menu_item("shield-check", _("Audit log"), Ids.AUDIT, hidden=True)
 
 
 def build_line() -> Component:
@@ -58,7 +51,6 @@ def show(services: Services, _location: PageLocation) -> Properties:
         Ids.SIGN_OUT: {"href": address or "", "hidden": address is None},
         Ids.LEAVE: {"hidden": not has_own},
         Ids.PASSWORD: {"hidden": not (has_people and services.has_passwords)},
-        Ids.AUDIT: {"hidden": not may_read_audit(services)},
         Ids.PEOPLE: {"hidden": role != ADMIN or not has_own},
     }
 
