@@ -140,8 +140,9 @@ class ReadDialog:
         )
         close = Button(_("Close"), id=f"{identifier}-cancel", color="secondary", outline=True, type="button")
         opened = dcc.Store(id=f"{identifier}-opened")
+        again = html.Button(_("Try again"), id=f"{identifier}-again", className="btn btn-sm btn-outline-secondary")
         parts = [
-            build_long_body(_build_problem(identifier), *self.fields(), content, opened),
+            build_long_body(build_problem(identifier, again), *self.fields(), content, opened),
             ModalFooter([close, *self.buttons()]),
         ]
         return build_modal(identifier, _(self.title), parts, scrollable=True, size=self.size)
@@ -150,14 +151,7 @@ class ReadDialog:
         """Open the dialog with the press, and fill it by a callback."""
         identifier = self.identifier
         register_dialog(app, identifier)
-        app.clientside_callback(  # type: ignore[no-untyped-call]
-            ClientsideFunction("waymark", "openDialog"),
-            Output(identifier, "is_open", allow_duplicate=True),
-            Output(f"{identifier}-opened", "data"),
-            Input(self.opener, "n_clicks"),
-            State(identifier, "id"),
-            prevent_initial_call=True,
-        )
+        open_on(app, identifier, self.opener)
 
         @app.callback(
             Output(f"{identifier}-body", "children"),
@@ -172,11 +166,25 @@ class ReadDialog:
             return await self.read(services, page_state.parse_thread_id(pathname), *values)
 
 
-def _build_problem(identifier: str) -> Component:
-    """Build the line about a request of the dialog that failed. It is of the server, or of page/dialog-problems.mjs."""
-    again = html.Button(_("Try again"), id=f"{identifier}-again", className="btn btn-sm btn-outline-secondary")
-    text = html.Span(id=f"{identifier}-problem-text")
-    return html.Div([text, " ", again], id=f"{identifier}-problem", className="dialog-problem", role="alert", hidden=True)
+def open_on(app: Dash, identifier: str, opener: str) -> None:
+    """Open a dialog with the press of a button, and note the time in `X-opened`."""
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "openDialog"),
+        Output(identifier, "is_open", allow_duplicate=True),
+        Output(f"{identifier}-opened", "data"),
+        Input(opener, "n_clicks"),
+        State(identifier, "id"),
+        prevent_initial_call=True,
+    )
+
+
+def build_problem(identifier: str, *buttons: Component) -> Component:
+    """Build the line about a request of the dialog that failed. It is of the server, or of page/dialog-problems.mjs.
+
+    Its button reads the dialog again. The network's return presses it, so it never repeats a change.
+    """
+    content: list[Any] = [html.Span(id=f"{identifier}-problem-text"), " ", *buttons]
+    return html.Div(content, id=f"{identifier}-problem", className="dialog-problem", role="alert", hidden=True)
 
 
 def build_row_button(text: str, kind: str, row: str, label: str | None = None, **options: Any) -> Component:

@@ -6,7 +6,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from components.panels import audit, chat, history, person, sessions, threads, undo_redo
+from components.panels import audit, chat, history, password, person, sessions, threads, undo_redo
 from components.widgets import BranchChip, Icon, PaneButton, build_menu_item
 from words import N_, _
 
@@ -104,7 +104,7 @@ def _build_menu(items: Sequence[Component]) -> list[Component]:
         html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1]),
         html.Hr(),
         undo_redo.build_clear_item(),
-        person.build_line(),
+        person.build_line([password.build_item()]),
     ]
 
 

@@ -10,6 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
+from starlette.types import Scope
+
 from agent.context.prices import Prices
 from agent.events import HeadMoved
 from agent.models.catalog import DEMO_SPECS
@@ -151,8 +153,9 @@ class Services:
     sign_out_url: str | None = None
     # People sign in here, and not at a proxy.
     has_own_sign_in: bool = False
-    # People have passwords here, and may change them.
-    has_passwords: bool = False
+    # It takes the request and the former and the new password, and returns the problem or an empty text. None if people have
+    # no passwords here.
+    change_password: Callable[[Scope, str, str], Awaitable[str]] | None = None
     # The sessions of people who sign in here; None if nobody does.
     sessions: OwnSessions | None = None
     audit_days: int = DEFAULT_AUDIT_DAYS

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import Scope
 from typing_extensions import TypedDict
 
 from checkpoints import RunActiveError, act_for
@@ -71,6 +72,11 @@ class PeopleAdmin:
     def has_passwords(self) -> bool:
         """Return whether people have passwords and invitations. Otherwise a provider knows them and their roles."""
         return isinstance(self.authentication, PasswordSignIn)
+
+    async def change_password(self, request: Scope, former: str, new: str) -> str:
+        """Change the password of a request's person. Return the problem, or an empty text."""
+        assert isinstance(self.authentication, PasswordSignIn)
+        return await self.authentication.change_password(request, request["state"]["session"], former, new)
 
     async def describe(self, current: Session) -> dict[str, Any]:
         run, accounts = self.services.run_blocking, self.authentication.accounts

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from starlette.responses import HTMLResponse
 
-from checkpoints.people.account_rows import MAX_PERSON_NAME_CHARS
-from people.passwords import MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS
+from checkpoints.people.account_rows import MAX_PASSWORD_CHARS, MAX_PERSON_NAME_CHARS, MIN_PASSWORD_CHARS
 from server.answers import LOST_FILES
 from words import _, get_language
 

@@ -9,11 +9,9 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from checkpoints.people.account_rows import InvalidAccountError
+from checkpoints.people.account_rows import MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS, InvalidAccountError
 from checkpoints.values.sentence import sentence
 
-MIN_PASSWORD_CHARS = 12
-MAX_PASSWORD_CHARS = 500
 MIN_DIFFERENT_CHARS = 5
 MAX_WAITING = 50
 T = TypeVar("T")

@@ -1,16 +1,14 @@
-"""The requests of the sign-in: its public pages and forms, and the change of a password."""
+"""The requests of the sign-in: its public pages and forms."""
 
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from typing_extensions import TypedDict
+from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError
 from checkpoints.people.accounts import InvalidInvitationError
-from components.shapes import parse_body
 from people import admin
 from people.admin import PeopleAdmin
 from people.forms import clean_next_path, read_form
@@ -20,11 +18,6 @@ from server.session.session_authentication import SIGN_IN_PATH
 from words import _, say
 
 PUBLIC_PATHS = frozenset({SIGN_IN_PATH, JOIN_PATH})
-
-
-class _Passwords(TypedDict):
-    former: str
-    new: str
 
 
 def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
@@ -65,16 +58,7 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
             entered = await authentication.sign_in(request.scope, {"name": name, "password": password})
             return entered if entered.status_code == HTTPStatus.OK else _refuse_link(authentication, error)
 
-    _add_password_route(server, authentication)
     admin.add_routes(server, people)
-
-
-def _add_password_route(server: FastAPI, authentication: PasswordSignIn) -> None:
-    @server.post("/api/password")
-    async def change_password(request: Request) -> Response:
-        fields = parse_body(_Passwords, await request.body())
-        problem = await authentication.change_password(request.scope, request.state.session, fields["former"], fields["new"])
-        return JSONResponse({"problem": problem or None})
 
 
 def _refuse_link(authentication: PasswordSignIn, error: InvalidInvitationError) -> Response:

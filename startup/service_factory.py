@@ -72,7 +72,6 @@ def build_services(parts: Parts) -> Services:
         wire=wire,
         sign_out_url=settings.sign_out_url,
         has_own_sign_in=settings.auth in ("password", "oidc"),
-        has_passwords=settings.auth == "password",
         audit_days=settings.audit_days,
     )
 

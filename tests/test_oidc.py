@@ -35,6 +35,7 @@ from tests import walk
 from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider, reply_with
 from tests.page_key import read_page_key
 from tests.people import NOTHING
+from tests.running_app import post_callback
 
 JSON = dict[str, Any]
 URL = "https://waymark.example"
@@ -502,7 +503,8 @@ def test_an_admin_sees_and_erases_people_and_makes_no_links(hire: Any) -> None:
             assert ([each["name"] for each in listed["people"]], listed["has_passwords"]) == (["Ann", "Bob"], False)
             for path in ("/links", "/links/end", "/role"):
                 assert (await ann.post(f"/api/people{path}", json={"name": "Bob", "role": "admin"})).status_code == 404
-            assert (await ann.post("/api/password", json={"former": "x", "new": "y"})).status_code == 404
+            values = dict.fromkeys(("password-dialog-former.value", "password-dialog-new.value"), "x")
+            assert (await post_callback(ann, "password-dialog-form.n_submit", values)).status_code == 400
             await ann.post("/api/people/erase", json={"name": "Bob", "confirmed": "Bob"})
             assert not await is_in(bob)
 

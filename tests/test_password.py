@@ -45,7 +45,7 @@ from tests.conftest import Clock
 from tests.page_key import read_page_key
 from tests.people import NOTHING
 from tests.rounds import Rounds
-from tests.running_app import request_panels
+from tests.running_app import post_callback, request_panels
 from tests.server.session.test_session_routes import end_others, end_session, read_sessions
 from tests.test_people import Office, ask, begin_long_answer
 
@@ -388,8 +388,10 @@ def test_a_new_password_ends_the_other_sessions_and_makes_all_browsers_strangers
                     (GOOD, "short", "A password has at least 12 characters."),
                     (GOOD, "another five words in a row", None),
                 ):
-                    reply = await bob.post("/api/password", json={"former": former, "new": new})
-                    assert reply.json() == {"problem": problem}
+                    values = {"password-dialog-former.value": former, "password-dialog-new.value": new}
+                    reply = (await post_callback(bob, "password-dialog-form.n_submit", values)).json()
+                    shown = reply["sideUpdate"]["password-dialog-problem-text"]["children"] if problem else None
+                    assert (shown, "password is changed" in str(reply)) == (problem, problem is None)
                 assert (await is_in(bob), await is_in(other)) == (True, False)
                 assert (await sign_in(stranger, "bob")).status_code == 401
                 assert (await sign_in(stranger, "bob", "another five words in a row")).status_code == 200
@@ -837,7 +839,7 @@ def test_a_sign_in_while_the_password_is_changed_begins_nothing(hire: Any, monke
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("path", ["/sign-in", "/join", "/api/password", "/api/uploads/import"])
+@pytest.mark.parametrize("path", ["/sign-in", "/join", "/_dash-update-component", "/api/uploads/import"])
 def test_strangers_send_little(hire: Any, path: str) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(20):

@@ -171,6 +171,7 @@ ROWS: dict[str, str] = {
 
 VALUES: JSON = {  # by the ids of components
     **{"log-wanted": {"count": 50, "opening": True}, "import-file": UPLOADED[0], "import-dialog": False},
+    **{"password-dialog-former": "walked", "password-dialog-new": "walked"},
     **{"audit-person": "ann", "audit-kind": "sign-in"},
     **{"usage-by": "person", "usage-measure": "cost"},
 }

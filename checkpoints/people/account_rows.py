@@ -17,6 +17,8 @@ from ..values.names import clean_name, fold_person_name, make_skeleton
 from ..values.sentence import sentence
 
 MAX_PERSON_NAME_CHARS = 80
+MIN_PASSWORD_CHARS = 12
+MAX_PASSWORD_CHARS = 500
 _person = schema.person.c
 
 

@@ -3,6 +3,7 @@
 It is hidden if the server does not tell people apart.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from dash import html
@@ -23,20 +24,16 @@ class Ids(StrEnum):
     NAME = "person-name"
     SIGN_OUT = "sign-out"
     LEAVE = "leave"
-    PASSWORD = "change-password"  # noqa: S105  (an id)
     PEOPLE = "people"
 
 
-def build_line() -> Component:
-    """Build the last lines of the menu, hidden at first: the frame has no data."""
-    items = [
-        build_menu_item("people", _("People"), Ids.PEOPLE, hidden=True),
-        build_menu_item("key", _("Password"), Ids.PASSWORD, hidden=True),
-    ]
+def build_line(items: Sequence[Component]) -> Component:
+    """Build the last lines of the menu, hidden at first: the frame has no data. The items are other panels' own."""
     # This link leads to a proxy's own sign-out.
     leave = html.A(_("Sign out"), id=Ids.SIGN_OUT, hidden=True)
     end = html.Button(_("Sign out"), id=Ids.LEAVE, hidden=True)
-    return html.Div([*items, html.Span(id=Ids.NAME), leave, end], id=Ids.LINE, hidden=True)
+    people = build_menu_item("people", _("People"), Ids.PEOPLE, hidden=True)
+    return html.Div([people, *items, html.Span(id=Ids.NAME), leave, end], id=Ids.LINE, hidden=True)
 
 
 def show(services: Services, _location: PageLocation) -> Properties:
@@ -50,7 +47,6 @@ def show(services: Services, _location: PageLocation) -> Properties:
         Ids.NAME: {"children": _describe_role(role) if has_people else ""},
         Ids.SIGN_OUT: {"href": address or "", "hidden": address is None},
         Ids.LEAVE: {"hidden": not has_own},
-        Ids.PASSWORD: {"hidden": not (has_people and services.has_passwords)},
         Ids.PEOPLE: {"hidden": role != ADMIN or not has_own},
     }
 

@@ -1,4 +1,4 @@
-/** The menu's items about people: the list of them, the own password, and the way out. */
+/** The menu's items about people: the list of them, and the way out. */
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
 import { showDialog } from "../page/keys.mjs";
@@ -6,13 +6,11 @@ import { signOut } from "../page/leaving.mjs";
 
 const FAILURE_TEXT = _("The people could not be loaded. Please try again.");
 const PeopleDialog = lazy(() => import("./people.lazy.mjs"), "PeopleDialog", FAILURE_TEXT);
-const PasswordDialog = lazy(() => import("./password.lazy.mjs"), "PasswordDialog", FAILURE_TEXT);
 
 export function watchPeople() {
   document.addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
     if (target.closest?.("#people")) showDialog(PeopleDialog);
-    if (target.closest?.("#change-password")) showDialog(PasswordDialog);
     if (target.closest?.("#leave, #sessions-sign-out")) signOut();
   });
 }

@@ -46,3 +46,6 @@ export function openDialog(clicks, dialog) {
   setProperties({ [`${dialog}-body`]: { children: [] }, [`${dialog}-problem`]: { hidden: true } });
   return [true, Date.now()];
 }
+
+/** Clientside callback: empty the fields of a dialog that has opened or closed. */
+export const clearFields = (_isOpen, ...fields) => fields.map(() => "");

@@ -7,6 +7,7 @@ import { IMPORT } from "./upload.mjs";
 
 const DASH = "_dash-";
 const CALLBACKS = "_dash-update-component";
+const makeEmptyReply = () => new Response(null, { status: 204 });
 /** A step of an import, in the body of Dash's request. */
 const IMPORTS = /"changedPropIds":\["(?:import-file\.data|import-confirm\.n_clicks|import-merge\.n_clicks)"/;
 
@@ -27,7 +28,9 @@ export function watchRequests() {
     if (!String(address).includes(CALLBACKS)) return send({});
     if (!String(address).includes(CALLBACKS)) return send({});
     const line = findProblemLine();
-    if (line !== undefined) return watchReply(() => sendFromDialog(line, () => send({})), { isShown: true });
+    // The dialog says that a reply is lost. Dash undoes `running` only with a reply.
+    if (line !== undefined)
+      return watchReply(() => sendFromDialog(line, () => send({})), { isShown: true }).catch(() => makeEmptyReply());
     return watchReply(() => (IMPORTS.test(String(options?.body)) ? followRequest(IMPORT, send) : send({})));
   };
 }
