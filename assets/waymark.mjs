@@ -23,13 +23,13 @@ import { authorizeDash, watchRequests } from "./modules/page/watched-callbacks.m
 import { watchSession } from "./modules/page/own-session.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
-import { watchNetworkReturn } from "./modules/page/dialog-problems.mjs";
+import { watchNetworkReturn, watchRepeatedPresses } from "./modules/page/dialog-problems.mjs";
 import { clearFields, closeDialog, focusInDialog, navigate, openDialog } from "./modules/page/dialog-callbacks.mjs";
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchVersion } from "./modules/page/new-version.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
 import { watchPanes } from "./modules/page/panes.mjs";
-import { watchSharing } from "./modules/dialogs/sharing.mjs";
+import { showLink } from "./modules/dialogs/sharing.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
 import { OutageBanner } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/page/place-links.mjs";
@@ -53,6 +53,7 @@ const clientside = {
   clearFields,
   closeDialog,
   openDialog,
+  showLink,
   requestLog,
   readPanels,
   showUpdateToast,
@@ -71,8 +72,8 @@ watchFileLinks();
 watchPerson();
 watchSession();
 watchPeople();
-watchSharing();
 watchNetworkReturn();
+watchRepeatedPresses();
 watchRequests();
 watchLostFocus();
 watchUndo();

@@ -3,24 +3,30 @@
 A `Confirmation` is a form with one action. A `ReadDialog` is opened in the browser at once, and a callback fills it.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
+from pydantic import Field
 
 from checkpoints import StateError
+from checkpoints.values.limits import MAX_LABEL_CHARS
 from components import page_state
 from components.actions import Action, Answer, Handler
 from components.properties import set_properties
 from components.services import Services
+from components.shapes import check_shape
 from words import _, say
 
 CONFIRM = "confirm"
+# An id, or a name with a word before it.
+_Row = Annotated[str, Field(max_length=2 * MAX_LABEL_CHARS)]
 
 
 def build_modal(
@@ -118,20 +124,25 @@ class ReadDialog:
 
     `read` returns the content for the conversation of the page's address, or for none. `fields` are the form above it, which
     a reading leaves alone. The title is marked for translation.
+
+    A callback that changes something has the output `changed_output(X)` and returns `mark_change()`: the dialog is then read
+    again. So one callback alone writes the content, and Dash drops the answer to an older reading.
     """
 
     identifier: str
     title: str
     opener: str
-    read: Callable[..., Awaitable[Sequence[Component]]]
+    read: Callable[..., Awaitable[Sequence[Any]]]
     fields: Callable[[], Sequence[Component]] = _build_nothing
     buttons: Callable[[], Sequence[Component]] = _build_nothing
     size: str = "lg"
+    # A reading fills these parts of `fields` as well: `read` then returns the content of the body, and of each.
+    parts: Sequence[str] = ()
     # `read` gets these values, too, after the conversation. It checks their shapes.
     states: Sequence[State] = ()
 
     def build(self) -> Modal:
-        """Build a dialog with ids `X`, `X-body`, `X-problem`, `X-again`, `X-cancel` and `X-opened`."""
+        """Build a dialog with ids `X`, `X-body`, `X-problem`, `X-again`, `X-cancel`, `X-opened` and `X-changed`."""
         identifier = self.identifier
         content = dcc.Loading(
             html.Div(id=f"{identifier}-body"),
@@ -139,10 +150,10 @@ class ReadDialog:
             custom_spinner=html.P(_("Reading…"), className="quiet", role="status"),
         )
         close = Button(_("Close"), id=f"{identifier}-cancel", color="secondary", outline=True, type="button")
-        opened = dcc.Store(id=f"{identifier}-opened")
         again = html.Button(_("Try again"), id=f"{identifier}-again", className="btn btn-sm btn-outline-secondary")
+        stores = [dcc.Store(id=f"{identifier}-{name}") for name in ("opened", "changed")]
         parts = [
-            build_long_body(build_problem(identifier, again), *self.fields(), content, opened),
+            build_long_body(build_problem(identifier, again), *self.fields(), content, *stores),
             ModalFooter([close, *self.buttons()]),
         ]
         return build_modal(identifier, _(self.title), parts, scrollable=True, size=self.size)
@@ -151,29 +162,40 @@ class ReadDialog:
         """Open the dialog with the press, and fill it by a callback."""
         identifier = self.identifier
         register_dialog(app, identifier)
-        open_on(app, identifier, self.opener)
+        open_on(app, identifier, self.opener, *self.parts)
 
         @app.callback(
-            Output(f"{identifier}-body", "children"),
+            *(Output(part, "children") for part in (f"{identifier}-body", *self.parts)),
             Input(f"{identifier}-opened", "data"),
             Input(f"{identifier}-again", "n_clicks"),
+            Input(f"{identifier}-changed", "data"),
             State(page_state.Ids.URL, "pathname"),
             *self.states,
             prevent_initial_call=True,
             on_error=partial(report_in, identifier),
         )
-        async def fill(_: Any, __: Any, pathname: str | None, *values: Any) -> Sequence[Component]:
+        async def fill(_: Any, __: Any, ___: Any, pathname: str | None, *values: Any) -> Sequence[Any]:
             return await self.read(services, page_state.parse_thread_id(pathname), *values)
 
 
-def open_on(app: Dash, identifier: str, opener: str) -> None:
-    """Open a dialog with the press of a button, and note the time in `X-opened`."""
+def changed_output(identifier: str) -> Output:
+    """Return the output of a callback that changes what a `ReadDialog` shows: `mark_change()`."""
+    return Output(f"{identifier}-changed", "data", allow_duplicate=True)
+
+
+def mark_change() -> float:
+    return time.time()
+
+
+def open_on(app: Dash, identifier: str, opener: str, *parts: str) -> None:
+    """Open a dialog with the press of a button, and note the time in `X-opened`. A reading fills these parts as well."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "openDialog"),
         Output(identifier, "is_open", allow_duplicate=True),
         Output(f"{identifier}-opened", "data"),
         Input(opener, "n_clicks"),
         State(identifier, "id"),
+        *(State(part, "id") for part in parts),
         prevent_initial_call=True,
     )
 
@@ -188,9 +210,13 @@ def build_problem(identifier: str, *buttons: Component) -> Component:
 
 
 def build_row_button(text: str, kind: str, row: str, label: str | None = None, **options: Any) -> Component:
-    """Build a button of a row in a list. `label` says to screen readers which row it is of."""
-    named: Any = {"aria-label": label} if label else {}
+    """Build a button of a row in a list, which is pressed once at a time (assets/modules/page/dialog-problems.mjs).
+
+    `label` says to screen readers which row it is of.
+    """
+    named: Any = {"data-once": "", **({"aria-label": label} if label else {})}
     options.setdefault("className", "btn btn-outline-secondary")
+    options.setdefault("type", "button")
     return html.Button(text, id={"type": kind, "row": row}, **named, **options)
 
 
@@ -203,7 +229,8 @@ def find_pressed_row() -> str:
     """Return the row whose button has triggered the callback. Rows that appear trigger it too: `PreventUpdate`."""
     if not ctx.triggered or not ctx.triggered[0]["value"] or not isinstance(ctx.triggered_id, dict):
         raise PreventUpdate
-    return str(ctx.triggered_id["row"])
+    row: str = check_shape(_Row, ctx.triggered_id["row"], "row")
+    return row
 
 
 def report_in(identifier: str, error: Exception) -> None:

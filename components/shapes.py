@@ -19,7 +19,7 @@ Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 T = TypeVar("T")
 # Unused parameters have these names.
-_UNUSED_NAMES = ("_", "__")
+_UNUSED_NAMES = ("_", "__", "___")
 
 
 class MalformedRequestError(Exception):

@@ -71,7 +71,7 @@ async def post_callback(
 ) -> httpx.Response:
     """Run the callback that an input triggers and that writes this output; values by id.property.
 
-    A button of a row triggers by its whole id, as JSON in Dash's notation.
+    A part of a row triggers by its whole id, as JSON in Dash's notation. Without a value it is a press.
     """
     row = json.loads(trigger.rpartition(".")[0]) if trigger.startswith("{") else None
 
@@ -86,7 +86,7 @@ async def post_callback(
         return {**part, "value": values.get(f"{part['id']}.{part['property']}")}
 
     def fill_row(part: JSON) -> list[JSON]:
-        return [{"id": row, "property": part["property"], "value": 1}] if is_trigger(part) else []
+        return [{"id": row, "property": part["property"], "value": values.get(trigger, 1)}] if is_trigger(part) else []
 
     part = next(
         each

@@ -69,11 +69,13 @@ def test_every_part_that_a_callback_names_is_on_the_page_once(wiring: tuple[JSON
     assert [identifier for identifier, count in there.items() if count > 1] == []
 
 
-def test_only_the_head_and_dialogs_have_several_writers(wiring: tuple[JSON, list[JSON]]) -> None:
+def test_only_the_head_and_dialogs_have_several_writers(
+    wiring: tuple[JSON, list[JSON]],
+) -> None:
     writers = Counter(name for each in wiring[1] for name in outputs(each))
     shared = {name for name, count in writers.items() if count > 1}
     assert "head.data" in shared
-    assert {name for name in shared if not name.endswith((".is_open", "-dialog-body.children"))} == {"head.data"}
+    assert {name for name in shared if not name.endswith((".is_open", "-changed.data", "-dialog-body.children"))} == {"head.data"}
 
 
 def test_no_callback_waits_for_what_a_request_of_the_page_does(wiring: tuple[JSON, list[JSON]]) -> None:

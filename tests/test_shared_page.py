@@ -30,6 +30,7 @@ from tests.attachments import asking, png
 from tests.checkpoints.conversations import new, talked
 from tests.components.transfers.test_html_export import HOSTILE, expect_harmless, write_hostile
 from tests.people import fill
+from tests.sharing import change, make_link, read_dialog, read_refusal, read_token, row
 from tests.test_people import CLIENT, SECRET, URL, Office
 
 ORIGIN = "http://127.0.0.1:8050"
@@ -281,24 +282,32 @@ def test_behind_a_proxy_a_link_is_open_and_names_nobody_unless_wanted(serve: Any
 def test_links_are_made_listed_and_revoked_by_their_owner_alone(serve: Any) -> None:
     async def story() -> None:
         async with serve() as office:
-            ann = office.fill("ann")
-            path = f"/api/threads/{ann.thread}/shares"
-            wanted = {"checkpoint": ann.checkpoint, "days": 3, "leave_out": True, "redact": "sk-*\n", "shows_name": True}
+            ann, shares = office.fill("ann"), Shares(office.app.services.store)
+            wanted: Any = {"share_results": True, "share_words": "sk-*\n", "share_shows_name": True}
             async with office.browser("ann") as browser, office.browser("bob") as bob:
-                made = (await browser.post(path, json=wanted)).json()
-                [link] = [each for each in made["links"] if each["id"] != ann.share]
-                assert (link["checkpoint"], link["name"], link["redacted"]) == (ann.checkpoint, "heron of ann", True)
-                assert re.fullmatch(r"[\w-]{43}", made["token"])
-                assert made["token"] not in (await browser.get(path)).text
-                assert (await bob.get(f"/shared?token={made['token']}")).status_code == 200
-                assert (await bob.get(path)).status_code == 404
-                assert (await bob.post(f"{path}/{link['id']}/revoke")).status_code == 404
-                assert (await browser.post(path, json={**wanted, "redact": "* *"})).status_code == 400
-                assert (await browser.post(path, json={**wanted, "days": 0})).status_code == 400
-                [listed] = [each for each in (await browser.get(path)).json()["links"] if each["id"] == link["id"]]
-                assert listed["opened"] == 1
-                assert (await browser.post(f"{path}/{link['id']}/revoke")).status_code == 200
-                assert (await bob.get(f"/shared?token={made['token']}")).status_code == 404
+                made = await make_link(browser, ann.thread, days=3, checkpoint=ann.checkpoint, **wanted)
+                with act_for("ann"):
+                    [(link, name)] = [each for each in shares.list_links(ann.thread) if each[0].id != ann.share]
+                assert (link.checkpoint_id, name, link.redaction) == (
+                    ann.checkpoint,
+                    "heron of ann",
+                    Redaction(True, ("sk-*",)),
+                )
+                assert re.fullmatch(r"[\w-]{43}", token := read_token(made))
+                listed = (await read_dialog(browser, ann.thread)).text
+                assert token not in listed
+                assert "sk-" not in listed
+                assert (await bob.get(f"/shared?token={token}")).status_code == 200
+                assert "heron of ann" not in (await read_dialog(bob, ann.thread)).text
+                revoke = row("share-revoke", link.id)
+                assert read_refusal(await change(bob, ann.thread, revoke)) == f"There is no conversation '{ann.thread}'."
+                assert "A pattern with * is one word" in str(
+                    read_refusal(await make_link(browser, ann.thread, share_words="* *"))
+                )
+                assert "1 to 365 days" in str(read_refusal(await make_link(browser, ann.thread, days=0)))
+                assert '"opened 1 time"' in (await read_dialog(browser, ann.thread)).text
+                assert read_refusal(await change(browser, ann.thread, revoke)) is None
+                assert (await bob.get(f"/shared?token={token}")).status_code == 404
             kinds = list_kinds(office)
             assert kinds[:3] == [AuditKind.SHARE_REVOKED, AuditKind.SHARE_OPENED, AuditKind.SHARE]
             [revoked, opened, shared] = AuditLog(office.app.services.store).list_entries(3)

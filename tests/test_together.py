@@ -16,7 +16,7 @@ from checkpoints.people.members import Members
 from checkpoints.people.shares import NewShare, Shares
 from checkpoints.values.model import ThreadRole
 from components.broadcasts import Frame
-from components.routes.members import MemberRequests
+from components.members import MemberRequests
 from components.services import Services
 from components.streams.thread_frames import stream_frames
 from tests import test_people, walk
@@ -25,11 +25,14 @@ from tests.checkpoints.conversations import new
 from tests.components.streams.test_thread_frames import Screen
 from tests.people import NOTHING, Things
 from tests.postgres import Postgres
+from tests.sharing import change_members, read_refusal
 from tests.test_people import CLIENT, SECRET, URL, Office, ask, begin_long_answer, blur
 from tests.test_two_servers import serve_several
 
 serve = test_people.serve  # the fixture
 JSON = dict[str, Any]
+OWNER_ONLY = "Only the owner of this conversation can do this."
+LEAVING = '"type": "member-leave"'
 READ_ONLY = "You can read this conversation, not write in it."
 
 
@@ -38,6 +41,13 @@ async def post(office: Office, person: str, path: str, body: JSON, *, wanted: in
         reply = await browser.post(path, json=body)
     assert reply.status_code == wanted, reply.text
     return reply.json() if wanted == 200 else reply.text
+
+
+async def let(office: Office, who: str, thread: str, change: str, person: str, role: str = "reader") -> JSON:
+    """Let a person in, change their role, remove them, or leave."""
+    async with office.used_browser(who) as browser:
+        reply: JSON = await change_members(browser, thread, change, person, role)
+    return reply
 
 
 async def send(office: Office, person: str, thread: str, text: str, version: int = 2) -> JSON:
@@ -80,10 +90,14 @@ def test_two_people_work_on_one_conversation_until_one_is_let_out(serve: Any) ->
             first = {"type": "send", "request_id": thread, "text": "a heron of ann"}
             await post(office, "ann", "/api/actions/composer-panel", {"pathname": "/", "action": first})
             await office.rest()
-            await post(office, "bob", f"/api/threads/{thread}/members", {"person": "bob", "role": "editor"}, wanted=404)
-            people = await post(office, "ann", f"/api/threads/{thread}/members", {"person": "bob", "role": "editor"})
-            assert [(each["person"], each["role"]) for each in people["members"]] == [("bob", "editor")]
-            await post(office, "bob", f"/api/threads/{thread}/members", {"person": "eve"}, wanted=403)
+            assert (
+                read_refusal(await let(office, "bob", thread, "add", "bob", "editor"))
+                == f"There is no conversation '{thread}'."
+            )
+            assert read_refusal(await let(office, "ann", thread, "add", "bob", "editor")) is None
+            with act_for("ann"):
+                assert [(each.person, each.role) for each in Members(store).list_members(thread)] == [("bob", "editor")]
+            assert read_refusal(await let(office, "bob", thread, "add", "eve")) == OWNER_ONLY
             async with office.browser("bob") as browser:
                 listed = (await browser.get("/api/threads?view=all")).json()["threads"]
             assert [(each["id"], each["owner"]) for each in listed] == [(thread, "ann")]
@@ -95,12 +109,12 @@ def test_two_people_work_on_one_conversation_until_one_is_let_out(serve: Any) ->
                 question, answer = store.list_messages(thread)[-2:]
                 run = office.app.services.runs.get_latest_run(thread)
             assert (question.person, answer.person, run and run.person) == ("bob", "bob", "bob")
-            await post(office, "ann", f"/api/threads/{thread}/members/remove", {"person": "bob"})
+            await let(office, "ann", thread, "remove", "bob")
             sent = await pages[1]
             assert sent[-1] == {"type": "websocket.close", "code": 4404, "reason": ""}
             kinds = list_kinds(sent)
             assert (kinds[0], kinds.count("start"), kinds.count("end")) == ("hello", 1, 1)
-            await post(office, "bob", f"/api/threads/{thread}/members/leave", {}, wanted=404)
+            assert read_refusal(await let(office, "bob", thread, "leave", "own")) == f"There is no conversation '{thread}'."
             assert not pages[0].done()
             pages[0].cancel()
             async with office.browser("ann") as browser:
@@ -129,7 +143,7 @@ def test_who_is_let_out_gets_no_frame_more_where_no_socket_gets_through(serve: A
             assert await poll(office, "bob", thread, "one") == told  # the reply may have been lost
             assert await poll(office, "eve", thread, "one", 0) == {"frames": [], "code": 1001}
             assert await poll(office, "eve", thread, "one") == {"frames": [], "code": 4404}
-            await post(office, "ann", f"/api/threads/{thread}/members/remove", {"person": "bob"})
+            await let(office, "ann", thread, "remove", "bob")
             async with asyncio.timeout(60):
                 while (told := await poll(office, "bob", thread, "one", 1))["code"] is None:
                     assert told["frames"] == []
@@ -185,9 +199,9 @@ def test_only_the_pages_of_whoever_is_let_in_or_out_are_told(serve: Any) -> None
             await until(lambda: all(frames.values()))
             with act_for("ann"):
                 thread = services.store.create_thread(title="heron").id
-            await post(office, "ann", f"/api/threads/{thread}/members", {"person": "bob"})
+            await let(office, "ann", thread, "add", "bob")
             await until(lambda: len(frames["bob"]) == 2)
-            await post(office, "ann", f"/api/threads/{thread}/members/remove", {"person": "bob"})
+            await let(office, "ann", thread, "remove", "bob")
             await until(lambda: len(frames["bob"]) == 3)
             added, removed = (each["change"] for each in frames["bob"][1:])
             assert [(row["id"], row["owner"]) for row in added["threads"]] == [(thread, "ann")]
@@ -207,7 +221,7 @@ def test_a_page_is_told_before_an_attempt_whether_its_person_may_write(serve: An
     async def story() -> None:
         async with serve() as office:
             ann = office.fill("ann")
-            await post(office, "ann", f"/api/threads/{ann.thread}/members", {"person": "bob", "role": role})
+            await let(office, "ann", ann.thread, "add", "bob", role)
             shown = await post(office, "bob", "/api/panels", {"pathname": f"/t/{ann.thread}"})
             assert shown["composer-panel"]["data"]["read_only"] == words
             assert shown["transcript"]["data"]["read_only"] == (words is not None)
@@ -231,10 +245,10 @@ def test_who_loses_the_right_to_write_loses_their_answer(serve: Any, path: str) 
             ann = await begin_long_answer(office, "ann")
             stop = {"type": "stop", "request_id": "y"}
             await post(office, "ann", "/api/actions/composer-panel", {"pathname": f"/t/{ann.thread}", "action": stop})
-            await post(office, "ann", f"/api/threads/{ann.thread}/members", {"person": "bob", "role": "editor"})
+            await let(office, "ann", ann.thread, "add", "bob", "editor")
             assert (await send(office, "bob", ann.thread, "a question of bob", 1))["ok"]
             assert office.app.services.hub.find_live_run(ann.thread)
-            await post(office, "ann", f"/api/threads/{ann.thread}/members/{path}", {"person": "bob", "role": "reader"})
+            await let(office, "ann", ann.thread, path, "bob")
             assert office.app.services.hub.find_live_run(ann.thread) is None
             with act_for("ann"):
                 run = office.app.services.runs.get_latest_run(ann.thread)
@@ -266,8 +280,7 @@ def test_an_answer_that_begins_while_its_person_is_let_out_is_stopped(
             monkeypatch.setattr(MemberRequests, "_stop_answer", look_too_early)
             page = follow(office, "bob", thread)
             await wait_for_followers(office, 1)
-            fields = {"person": "bob", "role": "reader"} if path != "leave" else {}
-            await post(office, "bob" if path == "leave" else "ann", f"/api/threads/{thread}/members/{path}", fields)
+            await let(office, "bob" if path == "leave" else "ann", thread, path, "bob")
             assert begun == [True]
             with act_for("ann"):
                 run = office.app.services.runs.get_latest_run(thread)
@@ -288,7 +301,7 @@ def test_an_answer_of_who_is_let_out_meanwhile_releases_the_conversation(serve: 
             first = {"type": "send", "request_id": thread, "text": "a heron of ann"}
             await post(office, "ann", "/api/actions/composer-panel", {"pathname": "/", "action": first})
             await office.rest()
-            await post(office, "ann", f"/api/threads/{thread}/members", {"person": "bob", "role": "editor"})
+            await let(office, "ann", thread, "add", "bob", "editor")
             assert (await send(office, "bob", thread, "a question of bob"))["ok"]
             with act_for("ann"):
                 Members(store).remove_member(thread, "bob")  # past the route, which stops the answer before
@@ -326,7 +339,7 @@ def test_who_is_let_out_at_one_process_follows_no_more_at_another(tmp_path: Path
                 following = asyncio.create_task(anext(skip_hello(elsewhere.services, thread)))
             await until(lambda: elsewhere.services.broadcasts._running and not elsewhere.services.hub.find_live_run(thread))
             with act_for("ann"):
-                await MemberRequests(here.services).remove(thread, {"person": "bob"})
+                await MemberRequests(here.services).remove(thread, "bob")
             with pytest.raises(ThreadNotFoundError):
                 await asyncio.wait_for(following, 60)
 
@@ -359,7 +372,7 @@ def test_every_request_of_a_reader_changes_nothing_and_of_a_stranger_tells_nothi
                 Members(office.app.services.store).remove_member(ann.thread, "dora")
             before, callbacks = office.read_all("ann", ann.thread), await office.list_callbacks()
             for request in walk.list_requests(office.server, callbacks):
-                if request.path.endswith("/leave"):
+                if LEAVING in request.body:
                     continue
                 code, text = await ask(office, "carol", walk.fill_in(request, ann), ann)
                 assert code < 500, (request, text)
@@ -380,7 +393,7 @@ def test_no_request_of_an_editor_touches_what_is_the_owners_alone(serve: Any) ->
             let_in(office, ann.thread, bob=ThreadRole.EDITOR)
             before = read_own(office, ann)
             for request in walk.list_requests(office.server, await office.list_callbacks()):
-                if not request.path.endswith("/leave"):
+                if LEAVING not in request.body:
                     code, text = await ask(office, "bob", walk.fill_in(request, ann), ann)
                     assert code < 500, (request, text)
             assert read_own(office, ann) == before

@@ -149,24 +149,26 @@ def _fill_property(part: JSON, pathname: str) -> Any:
     if not part["id"].startswith("{"):
         return {**part, "value": _choose_value(part["id"], part["property"], pathname)}
     kind = json.loads(part["id"])["type"]
-    return [{"id": {"type": kind, "row": ROWS[kind]}, "property": part["property"], "value": 1}]  # a KeyError: say it there
+    row = {"id": {"type": kind, "row": ROWS[kind]}, "property": part["property"]}  # a KeyError: say it there
+    return [{**row, "value": 1 if part["property"] == "n_clicks" else VALUES[kind]}]
 
 
 def _choose_value(identifier: str, name: str, pathname: str) -> Any:
     """Return a value of a property."""
-    if name in ("n_clicks", "n_submit"):
+    by_name = {"n_clicks": 1, "n_submit": 1, "pathname": pathname, "href": f"http://127.0.0.1:8050{pathname}"}
+    if name in by_name:
+        return by_name[name]
+    if identifier.endswith("-changed"):  # when what a dialog shows was changed
         return 1
-    if name == "pathname":
-        return pathname
-    if identifier.endswith("-opened"):  # when a dialog was opened
-        return 1
+    if identifier.endswith("-opened"):  # when a dialog was opened, and about what
+        return {"at": 1, "about": {"id": "<checkpoint>", "name": "walked"}}
     return VALUES[identifier]  # a KeyError: say there what it is
 
 
-ROWS: dict[str, str] = {
-    "end-session": "<run>",
-    "audit-more": "1",
-}  # what the rows of a list are, by the kind of their buttons: a mark
+ROWS: dict[str, str] = {  # what the rows of a list are, by the kind of their buttons: a mark
+    **{"end-session": "<run>", "audit-more": "1"},
+    **{"share-revoke": "<share>", "member-role": "editor:ann", "member-remove": "ann", "member-leave": "own"},
+}
 
 
 VALUES: JSON = {  # by the ids of components
@@ -174,6 +176,8 @@ VALUES: JSON = {  # by the ids of components
     **{"password-dialog-former": "walked", "password-dialog-new": "walked"},
     **{"audit-person": "ann", "audit-kind": "sign-in"},
     **{"usage-by": "person", "usage-measure": "cost"},
+    **{"share-results": True, "share-files": False, "share-shows-name": True, "share-words": "heron", "share-days": "1"},
+    **{"share-name": "ann", "share-role": "reader", "member-role": "reader"},
 }
 
 

@@ -96,7 +96,9 @@ def test_pages_for_those_who_are_not_signed_in(server: Server, visit: Visit, bro
     page.save("At the lake")
     page.press_in_menu("Share…")
     page.dialog.get_by_role("button", name="Make a link").click()
-    link = page.dialog.get_by_label("The link is shown only now.").input_value()
+    field = page.dialog.get_by_label("The link is shown only now.")
+    field.wait_for()
+    link = field.input_value()
     page.confirm("Close")
     with browser.new_context() as context:
         stranger = Page(context.new_page(), server)

@@ -186,7 +186,7 @@ def test_a_person_is_let_into_a_conversation_and_leaves_and_a_link_is_shown_twic
     keys.go(field)
     keys.type("nobody")
     keys.key("Enter")
-    expect(ann.dialog.get_by_role("alert")).to_have_text("Nobody here is called nobody.")
+    expect(ann.dialog.get_by_role("alert")).to_contain_text("Nobody here is called nobody.")
     expect(field).to_be_focused()
     look_at(ann, "nobody of a name")
     keys.replace(field, "bob")

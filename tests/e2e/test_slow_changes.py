@@ -249,12 +249,13 @@ def test_the_dialog_of_links_recovers_from_a_network_that_was_away_while_it_open
     expect(page.dialog.get_by_role("alert")).to_have_count(0)
 
 
-HELD_READING = """() => {
+HELD_READING = """(reading) => {
   const send = window.fetch;
+  const released = new Promise((resolve) => document.addEventListener("release", resolve, { once: true }));
   window.fetch = async (address, options) => {
     const reply = await send(address, options);
-    const isHeld = options?.method === "GET" && String(address).endsWith("/shares");
-    if (isHeld) await new Promise((resolve) => document.addEventListener("release", resolve, { once: true }));
+    const isHeld = String(options?.body).includes(reading);
+    if (isHeld) await released;
     return reply;
   };
 }"""
@@ -262,7 +263,7 @@ HELD_READING = """() => {
 
 def test_a_link_stays_in_sight_after_a_reading_that_is_older(page: Page) -> None:
     """The link is shown once: a list that arrives late must not hide it."""
-    page.tab.evaluate(HELD_READING)
+    page.tab.evaluate(HELD_READING, '"changedPropIds":["share-dialog-changed.data"]')
     page.press_in_menu("Share…")
     page.dialog.get_by_role("button", name="Make a link").click()
     link = page.dialog.get_by_label("The link is shown only now.")

@@ -1,22 +1,27 @@
-/** The ways to the dialog of links: the menu's item for the open conversation, and the card of a checkpoint. */
-import { lazy } from "../lib/lazy.mjs";
-import { decodeThread } from "../lib/thread-ids.mjs";
+/** The dialog of people and links (components/panels/share_dialog.py): opened for a checkpoint, and a link it has made. */
+import { copyText, explainSelection } from "../lib/copying.mjs";
+import { setProperties } from "../lib/properties.mjs";
 import { _ } from "../lib/words.mjs";
-import { showDialog } from "../page/keys.mjs";
+import { openDialogAbout } from "../page/dialog-callbacks.mjs";
 
-const ShareDialog = lazy(
-  () => import("./share.lazy.mjs"),
-  "ShareDialog",
-  _("The dialog could not be loaded. Please try again."),
-);
+/** @param {{id: string, name: string}} checkpoint */
+export const shareCheckpoint = (checkpoint) =>
+  openDialogAbout(checkpoint, "share-dialog", "share-scope", "share-let-in", "share-members");
 
-/** @param {string} thread @param {{id: string, name: string}|null} [checkpoint] null: the whole conversation */
-export const showShare = (thread, checkpoint = null) => showDialog(ShareDialog, { thread, checkpoint });
-
-export function watchSharing() {
-  document.addEventListener(
-    "click",
-    ({ target }) =>
-      /** @type {Element} */ (target).closest?.("#share") && showShare(decodeThread(location.pathname.slice("/t/".length))),
-  );
+/**
+ * Clientside callback: show a link that was made, focused and selected, and copy it (components/link_field.py).
+ * @param {object|undefined} _opened the dialog is opened: the link goes
+ * @param {number|undefined} _clicks @param {string|undefined} link @param {string} id of its field
+ */
+export async function showLink(_opened, _clicks, link, id) {
+  const field = /** @type {HTMLInputElement|null} */ (document.getElementById(id));
+  const trigger = window.dash_clientside.callback_context.triggered_id;
+  const isShown = Boolean(link) && (trigger === id || trigger === `${id}-copy`);
+  if (!isShown && link) setProperties({ [id]: { value: "" } });
+  if (trigger !== `${id}-copy`) {
+    if (isShown) requestAnimationFrame(() => (field?.focus(), field?.select()));
+    return [!isShown, _("Copy"), ""];
+  }
+  const isCopied = await copyText(link ?? "", field);
+  return [false, isCopied ? _("Copied") : _("Copy"), isCopied ? "" : explainSelection()];
 }

@@ -1,5 +1,5 @@
 /** The buttons of a place's card: three at most, and a menu with the others. */
-import { showShare } from "../dialogs/sharing.mjs";
+import { shareCheckpoint } from "../dialogs/sharing.mjs";
 import { copyLink } from "../lib/addresses.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
@@ -116,7 +116,7 @@ function listChangesOfPlace({ kind, item, branch }, data, act, onRename) {
   if (item.isElsewhere || data.read_only) return [link, ...ofBranch];
   return [
     link,
-    ...(data.owner ? [] : [[_("Share"), () => showShare(data.thread, { id, name }), "share"]]),
+    ...(data.owner ? [] : [[_("Share"), () => shareCheckpoint({ id, name }), "share"]]),
     [pinned ? _("Unpin") : _("Pin"), () => act("change", { checkpoint: id, pinned: !pinned }), "pin"],
     [_("Rename"), () => onRename(kind), "rename"],
     ...ofBranch,

@@ -1,11 +1,8 @@
 /** A link that is shown once, to be copied. */
 import { copyText, explainSelection } from "./copying.mjs";
-import { loadStyle } from "./style.lazy.mjs";
 import { _ } from "./words.mjs";
 
 const { createElement: h, useId, useRef, useState } = window.React;
-
-loadStyle(new URL("./link-field.lazy.css", import.meta.url));
 
 /** @param {{label: string, link: string}} props */
 export function LinkField({ label, link }) {

@@ -39,12 +39,23 @@ export function navigate(head) {
  * Clientside callback: open a dialog, and let its content be read anew. What it showed before goes.
  * @param {number|undefined} clicks of its button
  * @param {string} dialog its id
- * @returns {[boolean, number]}
+ * @param {...string} parts of it that a reading fills
  */
-export function openDialog(clicks, dialog) {
+export function openDialog(clicks, dialog, ...parts) {
   if (!clicks) return [getNoUpdate(), getNoUpdate()];
-  setProperties({ [`${dialog}-body`]: { children: [] }, [`${dialog}-problem`]: { hidden: true } });
-  return [true, Date.now()];
+  clearDialog(dialog, parts);
+  return [true, { at: Date.now(), about: null }];
+}
+
+/** Open a dialog about a part of the conversation. @param {object} about @param {string} dialog @param {...string} parts */
+export function openDialogAbout(about, dialog, ...parts) {
+  clearDialog(dialog, parts);
+  setProperties({ [dialog]: { is_open: true }, [`${dialog}-opened`]: { data: { at: Date.now(), about } } });
+}
+
+function clearDialog(dialog, parts) {
+  for (const part of [`${dialog}-body`, ...parts]) setProperties({ [part]: { children: [] } });
+  setProperties({ [`${dialog}-problem`]: { hidden: true } });
 }
 
 /** Clientside callback: empty the fields of a dialog that has opened or closed. */

@@ -2,6 +2,7 @@
 
 const CHANGES = { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] };
 
+
 /** @type {HTMLElement|null} the element that has the focus because another is gone, until the next press */
 let recovered = null;
 const isGone = (element) => !element.isConnected || element.disabled === true;
@@ -37,8 +38,12 @@ export function watchLostFocus() {
   let last = null;
   const recover = () => {
     if (last === null || !isFocusFree() || !isGone(last)) return;
+    const { name } = /** @type {HTMLInputElement} */ (last);
     last = null;
-    if (findDialog()) focusDialog(findDialog());
+    // A list that was read again may have the same field.
+    const same = name && findDialog()?.querySelector(`[name="${CSS.escape(name)}"]`);
+    if (same) restFocus(same);
+    else if (findDialog()) focusDialog(findDialog());
     else focusConversation();
   };
   const recoverLater = () => {

@@ -26,11 +26,12 @@ export function watchRequests() {
     const send = (headers) =>
       fetchInSession(() => originalFetch(address, { ...options, headers: { ...options?.headers, ...headers } }));
     if (!String(address).includes(CALLBACKS)) return send({});
-    if (!String(address).includes(CALLBACKS)) return send({});
     const line = findProblemLine();
     // The dialog says that a reply is lost. Dash undoes `running` only with a reply.
     if (line !== undefined)
-      return watchReply(() => sendFromDialog(line, () => send({})), { isShown: true }).catch(() => makeEmptyReply());
+      return watchReply(() => sendFromDialog(line, String(options?.body), () => send({})), { isShown: true }).catch(() =>
+        makeEmptyReply(),
+      );
     return watchReply(() => (IMPORTS.test(String(options?.body)) ? followRequest(IMPORT, send) : send({})));
   };
 }

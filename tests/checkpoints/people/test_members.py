@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +49,8 @@ from checkpoints.values.errors import (
 )
 from checkpoints.values.limits import MAX_MEMBER_NAME_CHARS
 from checkpoints.values.model import ListPlace, ThreadRole
+from components.panels import share_dialog
+from components.replies import to_plain
 from server import trusted_proxy
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new
@@ -57,6 +58,7 @@ from tests.checkpoints.people.houses import House, wait_for_lock_or_end
 from tests.checkpoints.test_ownership import LAST, METHODS, call
 from tests.filled_stores import FilledStore, fill_store
 from tests.people import NOTHING, Things, fill
+from tests.running_app import props_of
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 OWNERS_COLUMNS = ("owner", "pinned", "archived", "tags", "deleted_at")
@@ -577,9 +579,8 @@ def _find_numbers(store: Store) -> set[str]:
 
 
 def test_a_name_is_as_long_as_one_that_a_proxy_gives() -> None:
-    field = Path("assets/modules/dialogs/share-people.lazy.mjs").read_text(encoding="utf-8")
-    assert trusted_proxy.MAX_PERSON_CHARS == MAX_MEMBER_NAME_CHARS
-    assert f'name: "person", className: "form-control", required: true, maxLength: {MAX_MEMBER_NAME_CHARS}' in field
+    form = to_plain(share_dialog.build_fields())
+    assert props_of(form, share_dialog.Ids.NAME)["maxlength"] == MAX_MEMBER_NAME_CHARS == trusted_proxy.MAX_PERSON_CHARS
 
 
 def test_anybody_may_import_what_somebody_else_of_the_same_database_has_exported(house: SharedHouse) -> None:

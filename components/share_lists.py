@@ -1,0 +1,112 @@
+"""The lists in the dialog of a conversation's people and links."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+from dash_bootstrap_components import Label, Select
+
+from checkpoints import get_acting_owner
+from checkpoints.people.shares import Share
+from checkpoints.rows.member_rows import Member
+from checkpoints.values.model import ThreadRole
+from components.dialog import build_row_button
+from components.members import ConversationPeople
+from components.views.audit_sentences import describe_person
+from components.widgets import Time
+from words import N_, _, ngettext
+
+ROLES = {ThreadRole.EDITOR: N_("may change it"), ThreadRole.READER: N_("may read it")}
+_LOOPBACK = re.compile(r"localhost|127\.[\d.]+|::1")
+
+
+def list_roles() -> list[dict[str, str]]:
+    return [{"label": _(text), "value": role} for role, text in ROLES.items()]
+
+
+def build_scope(host: str | None, *, is_checkpoint: bool, is_below_people: bool) -> list[Component]:
+    """Say what a link shows, and whether it works elsewhere than on the computer of this host."""
+    heading = [html.H3(_("Links"))] if is_below_people else []
+    about = (
+        _("Anyone with a link can read the messages up to this checkpoint, without an account.")
+        if is_checkpoint
+        else _(
+            "Anyone with a link can read this branch of the conversation, as it is when they open it, without an account."
+        )
+    )
+    note = _("This Waymark runs on this computer only, so links open only here.")
+    return [*heading, html.P(about), *([html.P(note, className="quiet")] if _LOOPBACK.fullmatch(host or "") else [])]
+
+
+def build_let_in() -> list[Component]:
+    about = _(
+        "People whom you let in see this conversation in their list, with all that is written in it. "
+        "Each answer counts for who asks."
+    )
+    return [html.H3(_("People")), html.P(about)]
+
+
+def build_links(links: Sequence[tuple[Share, str | None]]) -> list[Component]:
+    """Build the list of the links. Their redacted words are shown to nobody."""
+    if not links:
+        return []
+    lines = html.Ul([_build_link(share, name) for share, name in links])
+    return [html.Section([html.H3(_("Links to this conversation")), lines], className="share")]
+
+
+def _build_link(share: Share, name: str | None) -> Component:
+    purpose = _("Checkpoint {name}", name=name or "–") if share.checkpoint_id else _("The conversation")
+    facts: list[list[Any]] = [
+        _put_time(_("made {time}", time="\0"), share.created_at.isoformat()),
+        _put_time(_("ends {time}", time="\0"), share.expires_at.isoformat()),
+        [ngettext("opened {count} time", "opened {count} times", share.opened)],
+        *([[_("parts left out")]] if share.redaction else []),
+        *([[_("with your name")]] if share.shows_name else []),
+    ]
+    joined = [part for fact in facts for part in (" · ", *fact)][1:]
+    revoke = build_row_button(_("Revoke"), "share-revoke", share.id, _("Revoke: {purpose}", purpose=purpose))
+    return _build_line("share-link", purpose, joined, [revoke])
+
+
+def _put_time(sentence: str, moment: str) -> list[Any]:
+    before, _mark, after = sentence.partition("\0")
+    return [part for part in (before, Time(data=moment), after) if part != ""]
+
+
+def build_people(people: ConversationPeople) -> list[Component]:
+    if people.role is ThreadRole.OWNER:
+        return [_build_own_member(each) for each in people.members]
+    lines = [_build_member(each) for each in people.members]
+    about = html.Li(_("{name} has let you into this conversation.", name=people.owner), className="share-about")
+    return [about, _build_line("member", people.owner, [_("owner")]), *lines]
+
+
+def _build_member(member: Member) -> Component:
+    is_own = member.person == get_acting_owner()
+    leave = [build_row_button(_("Leave"), "member-leave", "own")] if is_own else []
+    return _build_line("member", describe_person(member.person), [_(ROLES[member.role])], leave)
+
+
+def _build_own_member(member: Member) -> Component:
+    """Build the line of a member for the owner, who changes the role and removes them."""
+    person, name = member.person, describe_person(member.person)
+    identifier = {"type": "member-role", "row": f"{member.role}:{person}"}
+    label = Label(
+        _("What {name} may do", name=name),
+        # Dash writes an id this way.
+        html_for=json.dumps(identifier, sort_keys=True, separators=(",", ":"), ensure_ascii=False),
+        className="visually-hidden",
+    )
+    # The name is that of the same field in the next reading: see assets/modules/page/lost-focus.mjs.
+    role = Select(list_roles(), member.role, id=identifier, name=f"role:{person}")
+    remove = build_row_button(_("Remove"), "member-remove", person, _("Remove {name}", name=name))
+    return _build_line("member", name, [], [html.Span([label, role]), remove])
+
+
+def _build_line(kind: str, name: str, about: Sequence[Any], buttons: Sequence[Component] = ()) -> Component:
+    named: Any = {"data-testid": kind}
+    quiet = [html.P(list(about), className="quiet")] if about else []
+    return html.Li([html.Div([html.P(name, dir="auto"), *quiet], className="share-text"), *buttons], **named)
