@@ -16,7 +16,7 @@ import { watchFileLinks } from "./modules/page/file-links.mjs";
 import { watchFrame } from "./modules/page/frame.mjs";
 import { watchHeldPresses } from "./modules/page/held-presses.mjs";
 import { watchInputMethods, watchKeys } from "./modules/page/keys.mjs";
-import { Log, requestLog } from "./modules/page/log.mjs";
+import { Log } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
 import { watchConfirmations } from "./modules/page/confirmations.mjs";
 import { authorizeDash, watchRequests } from "./modules/page/watched-callbacks.mjs";
@@ -24,7 +24,9 @@ import { watchSession } from "./modules/page/own-session.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
 import { watchNetworkReturn, watchRepeatedPresses } from "./modules/page/dialog-problems.mjs";
-import { clearFields, closeDialog, focusInDialog, navigate, openDialog } from "./modules/page/dialog-callbacks.mjs";
+import {
+  clearFields, closeDialog, focusInDialog, navigate, openDialog, readAgain,
+} from "./modules/page/dialog-callbacks.mjs";
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchVersion } from "./modules/page/new-version.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
@@ -54,7 +56,7 @@ const clientside = {
   closeDialog,
   openDialog,
   showLink,
-  requestLog,
+  readAgain,
   readPanels,
   showUpdateToast,
   markToast,

@@ -53,7 +53,7 @@ class History(_Widget):
 
 
 class Log(_Widget):
-    """The log of the conversation's changes."""
+    """The entries of the change log."""
 
 
 class SettingsButton(_Widget):

@@ -168,11 +168,12 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
 ROWS: dict[str, str] = {  # what the rows of a list are, by the kind of their buttons: a mark
     **{"end-session": "<run>", "audit-more": "1"},
     **{"share-revoke": "<share>", "member-role": "editor:ann", "member-remove": "ann", "member-leave": "own"},
+    **{"log-more": "400"},
 }
 
 
 VALUES: JSON = {  # by the ids of components
-    **{"log-wanted": {"count": 50, "opening": True}, "import-file": UPLOADED[0], "import-dialog": False},
+    **{"log": {"at": 1, "count": 50}, "import-file": UPLOADED[0], "import-dialog": False},
     **{"password-dialog-former": "walked", "password-dialog-new": "walked"},
     **{"audit-person": "ann", "audit-kind": "sign-in"},
     **{"usage-by": "person", "usage-measure": "cost"},

@@ -18,7 +18,7 @@ ROOMS = {  # of the modules that report the actions of a list
     "composer-panel": ("composer/*.mjs",),
     "transcript": ("transcript/*.mjs", "message/*.mjs"),
     "history": ("history/*.mjs",),
-    "log": ("page/log.mjs",),
+    "log": (),
     "toast": (),
     "settings": ("settings/*.mjs",),
     "trouble": ("page/outage.mjs",),

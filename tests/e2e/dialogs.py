@@ -240,7 +240,7 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
     "bring home": lambda page: page.choose_at(page.branch(BRANCH), "Quote in this branch"),
     "branch": lambda page: page.press("Begin", "Branch from Begin"),
     "export": lambda page: page.press_in_menu("Export"),
-    "changes": lambda page: page.press_in_menu("History of changes"),
+    "changes": lambda page: page.press_in_menu("Change log"),
     "settings": lambda page: page.press_in_menu("Conversation settings"),
     "links": lambda page: page.press_in_menu("Share…"),
     "the audit log": lambda page: page.press_in_menu("Audit log"),

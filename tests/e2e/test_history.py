@@ -241,7 +241,7 @@ def test_the_log_reads_like_the_story(page: Page) -> None:
         "Asked “Hello”",
     ]
     expect(page.tab.get_by_role("button", name="Conversation menu")).to_be_focused()
-    page.press_in_menu("History of changes")
+    page.press_in_menu("Change log")
     expect(page.dialog.get_by_test_id("change").nth(1)).to_contain_text("undone")
     page.dialog.get_by_role("button", name="Redo restoring The sum").click()
     expect(page.dialog.get_by_test_id("change").first).to_contain_text("Redid restoring The sum")
@@ -283,7 +283,7 @@ def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     page.tab.get_by_role("button", name="Redo").click()
     expect(checkpoints.first).to_have_attribute("aria-setsize", "250")
 
-    page.press_in_menu("History of changes")
+    page.press_in_menu("Change log")
     lines = page.dialog.get_by_test_id("change")
     expect(lines).to_have_count(200)
     page.dialog.get_by_role("button", name="Show more").click()
@@ -378,7 +378,7 @@ def test_on_a_phone_branches_dialog_and_log_are_accessible(theme: str, shared_se
     page.tab.keyboard.press("Escape")
     menu = page.open_menu()
     expect_accessible(page, "the menu of the conversation")
-    menu.get_by_role("button", name="History of changes").click()
+    menu.get_by_role("button", name="Change log").click()
     expect(page.tab.get_by_role("button", name="Export")).to_be_hidden()
     expect(page.dialog.get_by_test_id("change").first).to_be_visible()
     expect_accessible(page, "the log")

@@ -105,7 +105,7 @@ def test_120_hostile_texts_in_every_field_run_and_load_nothing(start: Start, tmp
     expect(page.tab.get_by_role("option").first).to_be_visible()
     expect_nothing_active(page, "prompts at the field")
     close(page)
-    page.press_in_menu("History of changes")
+    page.press_in_menu("Change log")
     expect(page.dialog.get_by_test_id("change").first).to_be_visible()
     expect_nothing_active(page, "changes")
     close(page)

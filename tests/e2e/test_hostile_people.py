@@ -113,7 +113,7 @@ def test_120_hostile_names_of_people_run_and_load_nothing(server: Server, tmp_pa
     expect(ann.dialog.get_by_role("status")).to_contain_text("is erased.")
     expect_nothing_active(ann, "people after an erasure")
     ann.confirm("Close")
-    for item, entry in (("Audit log", "audit-entry"), ("History of changes", "change")):
+    for item, entry in (("Audit log", "audit-entry"), ("Change log", "change")):
         ann.press_in_menu(item)
         expect(ann.dialog.get_by_test_id(entry).filter(has_text=RUN).first).to_be_attached()
         expect_nothing_active(ann, item)

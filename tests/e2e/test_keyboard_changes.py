@@ -209,7 +209,7 @@ def test_a_conversation_is_exported_and_imported_beside_itself(server: Server, v
     page.expect_messages(2)
     expect(page.threads).to_have_count(2)
     keys.expect_focus()
-    keys.choose_in_bar("History of changes")
+    keys.choose_in_bar("Change log")
     expect(page.dialog.get_by_test_id("change").first).to_be_visible()
     keys.close_dialog(menu(page))
     keys.choose_in_bar("Usage")

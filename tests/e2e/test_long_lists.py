@@ -281,7 +281,7 @@ def test_a_long_history_of_changes_is_read(enter: Enter) -> None:
     keys = Keyboard(page)
     keys.press(page.threads.filter(has_text=office.TITLE[:12]))
     expect(page.log).to_contain_text(office.TITLE)
-    keys.choose_in_bar("History of changes")
+    keys.choose_in_bar("Change log")
     expect(page.dialog.get_by_test_id("change").first).to_be_visible()
     look_at_whole(page, "a long history of changes")
     keys.close_dialog(menu(page))

@@ -83,7 +83,7 @@ def test_each_sees_the_answers_stream_and_decides_for_the_other(pages: list[Page
     bob.wait_for_answer()
     undo = ann.tab.locator("#undo")
     expect(undo).to_have_attribute("title", re.compile("^Undo .*, by bob$|^Undo the last"))
-    ann.press_in_menu("History of changes")
+    ann.press_in_menu("Change log")
     expect(ann.dialog.get_by_test_id("change").filter(has_text="bob").first).to_be_visible()
 
 
@@ -272,7 +272,7 @@ def test_the_menus_of_a_conversation_offer_a_reader_what_changes_nothing(reading
     menu = bob.open_menu()
     for name in ("Summarise…", "Run again…", "Clear conversation"):
         expect(menu.get_by_role("button", name=name)).to_be_disabled()
-    menu.get_by_role("button", name="History of changes").click()
+    menu.get_by_role("button", name="Change log").click()
     expect(bob.dialog.get_by_test_id("change").first).to_be_visible()
     expect(bob.dialog.get_by_role("button", name=re.compile("Undo|Redo|Nothing"))).to_have_count(0)
     bob.confirm("Close")

@@ -262,7 +262,7 @@ def test_a_toast_covers_no_control(server: Server, visit: Visit, scheme: str) ->
     page.wait_for_answer()
     expect(page.toast.locator(".toast.show")).to_be_visible()
     tap(page, "Conversation menu")
-    tap(page, "History of changes")
+    tap(page, "Change log")
     expect(page.dialog).to_be_visible()
     assert list_covered(page, ".modal") == []
 

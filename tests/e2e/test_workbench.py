@@ -177,7 +177,7 @@ def test_the_menu_says_everything_in_words_and_goes_by_keys(shared_server: Serve
     menu = page.open_menu()
     names = [
         "Conversation settings",
-        "History of changes",
+        "Change log",
         "Export",
         "Share…",
         "Import",

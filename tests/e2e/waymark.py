@@ -293,7 +293,7 @@ class Page:
 
     def log_lines(self) -> list[str]:
         """Open the log, read it, newest first, and close it."""
-        self.press_in_menu("History of changes")
+        self.press_in_menu("Change log")
         lines = self.dialog.get_by_test_id("change")
         expect(lines.first).to_be_visible()
         texts = lines.locator(".change-text").all_text_contents()

@@ -47,6 +47,12 @@ export function openDialog(clicks, dialog, ...parts) {
   return [true, { at: Date.now(), about: null }];
 }
 
+/**
+ * Clientside callback: read an open dialog again, since the conversation has changed.
+ * @param {object|undefined} _update @param {boolean} isOpen
+ */
+export const readAgain = (_update, isOpen) => (isOpen ? Date.now() : getNoUpdate());
+
 /** Open a dialog about a part of the conversation. @param {object} about @param {string} dialog @param {...string} parts */
 export function openDialogAbout(about, dialog, ...parts) {
   clearDialog(dialog, parts);

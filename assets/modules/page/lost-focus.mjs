@@ -41,7 +41,7 @@ export function watchLostFocus() {
     const { name } = /** @type {HTMLInputElement} */ (last);
     last = null;
     // A list that was read again may have the same field.
-    const same = name && findDialog()?.querySelector(`[name="${CSS.escape(name)}"]`);
+    const same = name && findDialog()?.querySelector(`[name="${CSS.escape(name)}"]:not(:disabled)`);
     if (same) restFocus(same);
     else if (findDialog()) focusDialog(findDialog());
     else focusConversation();

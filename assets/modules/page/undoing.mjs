@@ -1,4 +1,7 @@
-/** The buttons of the bar and of a toast that change the conversation. Undo and Redo mean the newest change that is seen. */
+/**
+ * The buttons of the bar, of a toast and of the change log that change the conversation. Undo and Redo mean the newest
+ * change that is seen.
+ */
 import { sendOnce } from "../lib/actions.mjs";
 import { findSeenVersion } from "../lib/seen-version.mjs";
 import { getData } from "../lib/shown-panels.mjs";
@@ -18,6 +21,10 @@ export function watchUndo() {
   document.addEventListener("click", ({ target }) => {
     const button = /** @type {Element} */ (target).closest?.(BUTTONS);
     if (button) PRESSES[button.id]();
+    const step = /** @type {HTMLElement|null|undefined} */ (
+      /** @type {Element} */ (target).closest?.(".changes-head [data-press]")
+    );
+    if (step) PRESSES[String(step.dataset.press)]();
   });
 }
 
