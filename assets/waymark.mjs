@@ -24,9 +24,7 @@ import { watchSession } from "./modules/page/own-session.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
 import { watchNetworkReturn, watchRepeatedPresses } from "./modules/page/dialog-problems.mjs";
-import {
-  clearFields, closeDialog, focusInDialog, navigate, openDialog, readAgain,
-} from "./modules/page/dialog-callbacks.mjs";
+import { clearFields, closeDialog, focusInDialog, navigate, openDialog, readAgain } from "./modules/page/callbacks.mjs";
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchVersion } from "./modules/page/new-version.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";

@@ -75,7 +75,8 @@ def test_only_the_head_and_dialogs_have_several_writers(
     writers = Counter(name for each in wiring[1] for name in outputs(each))
     shared = {name for name, count in writers.items() if count > 1}
     assert "head.data" in shared
-    assert {name for name in shared if not name.endswith((".is_open", "-changed.data", "-dialog-body.children"))} == {"head.data"}
+    of_dialogs = (".is_open", "-changed.data", "-dialog-body.children")
+    assert {name for name in shared if not name.endswith(of_dialogs)} == {"head.data"}
 
 
 def test_no_callback_waits_for_what_a_request_of_the_page_does(wiring: tuple[JSON, list[JSON]]) -> None:

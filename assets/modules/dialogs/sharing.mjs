@@ -2,7 +2,7 @@
 import { copyText, explainSelection } from "../lib/copying.mjs";
 import { setProperties } from "../lib/properties.mjs";
 import { _ } from "../lib/words.mjs";
-import { openDialogAbout } from "../page/dialog-callbacks.mjs";
+import { openDialogAbout } from "../page/callbacks.mjs";
 
 /** @param {{id: string, name: string}} checkpoint */
 export const shareCheckpoint = (checkpoint) =>
