@@ -176,7 +176,7 @@ VALUES: JSON = {  # by the ids of components
     **{"log": {"at": 1, "count": 50}, "import-file": UPLOADED[0], "import-dialog": False},
     **{"password-dialog-former": "walked", "password-dialog-new": "walked"},
     **{"audit-person": "ann", "audit-kind": "sign-in"},
-    **{"usage-by": "person", "usage-measure": "cost"},
+    **{"usage-by": "person", "usage-measure": "cost", "usage-period": "7"},
     **{"share-results": True, "share-files": False, "share-shows-name": True, "share-words": "heron", "share-days": "1"},
     **{"share-name": "ann", "share-role": "reader", "member-role": "reader"},
 }

@@ -5,18 +5,19 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Literal
 
-from dash import Dash, Input, Output, dcc, html
+from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import RadioItems
 
-from checkpoints.people.usage import PeopleUsage, read_own_usage, read_usage_of_all
-from components.dialog import ReadDialog, report_in
+from checkpoints.people.usage import USAGE_DAYS, PeopleUsage, read_own_usage, read_usage_of_all
+from components.dialog import ReadDialog, changed_output, mark_change, report_in
 from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import ADMIN, get_acting_role
 from components.properties import Properties
 from components.services import Services
-from components.views.usage_table import build_usage, plot_usage, sum_usage
+from components.shapes import check_shape
+from components.views.usage_table import PERIODS, build_usage, plot_usage, sum_usage
 from components.widgets import build_menu_item
 from words import N_, _
 
@@ -29,7 +30,10 @@ class Ids(StrEnum):
     PLOT = "usage-plot"
     BY = "usage-by"
     MEASURE = "usage-measure"
+    PERIOD = "usage-period"
+    # These are for admins.
     PERSONS = "usage-by-person"
+    PERIODS = "usage-periods"
 
 
 def buttons() -> list[Component]:
@@ -45,13 +49,19 @@ def build_plot() -> list[Component]:
     ]
     named: Any = {"aria-label": _("Usage by day")}
     plot = dcc.Graph(id=Ids.PLOT, config={"displayModeBar": False}, responsive=True, style={"height": "15rem"})
-    return [html.Div(choices, className="usage-choices"), html.Div(plot, className="usage-plot", role="img", **named)]
+    periods = RadioItems({str(days): _(name) for days, name in PERIODS.items()}, str(USAGE_DAYS), id=Ids.PERIOD, inline=True)
+    return [
+        html.Div(choices, className="usage-choices"),
+        html.Div(plot, className="usage-plot", role="img", **named),
+        html.Div(periods, id=Ids.PERIODS, hidden=True),
+    ]
 
 
-async def read(services: Services, _thread_id: str | None) -> Sequence[Component]:
+async def read(services: Services, _thread_id: str | None, period: Any) -> Sequence[Component]:
+    days = int(check_shape(Literal["1", "7", "30"], period, Ids.PERIOD))
     people = sum_usage(await _read_usage(services), services.prices)
     note = _("Days are UTC. Storage counts messages and files. Costs are known for models with a price.")
-    return [*build_usage(people, is_admin=_is_admin()), html.P(note, className="quiet")]
+    return [*build_usage(people, days=days if _is_admin() else None), html.P(note, className="quiet")]
 
 
 def register(app: Dash, services: Services) -> None:
@@ -66,9 +76,13 @@ def register(app: Dash, services: Services) -> None:
     async def plot(_: Any, by: Literal["model", "person"], measure: Literal["tokens", "cost"]) -> dict[str, Any]:
         return plot_usage(await _read_usage(services), services.prices, by=by, measure=measure)
 
+    @app.callback(changed_output(Ids.DIALOG), Input(Ids.PERIOD, "value"), prevent_initial_call=True)
+    async def choose(_: Any) -> float:
+        return mark_change()
+
 
 def show(_: Services, __: PageLocation) -> Properties:
-    return {Ids.PERSONS: {"hidden": not _is_admin()}}
+    return {each: {"hidden": not _is_admin()} for each in (Ids.PERSONS, Ids.PERIODS)}
 
 
 async def _read_usage(services: Services) -> PeopleUsage:
@@ -79,5 +93,5 @@ def _is_admin() -> bool:
     return get_acting_role() == ADMIN
 
 
-DIALOG = ReadDialog(Ids.DIALOG, TITLE, Ids.BUTTON, read, fields=build_plot)
+DIALOG = ReadDialog(Ids.DIALOG, TITLE, Ids.BUTTON, read, fields=build_plot, states=[State(Ids.PERIOD, "value")])
 PANEL = Panel(register=register, read_dialogs=[DIALOG], buttons=buttons, show=show)

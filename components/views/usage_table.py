@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from dash import html
 from dash.development.base_component import Component
-from dash_bootstrap_components import Tab, Tabs
 
 from agent.context.prices import Prices, Usage, price_tokens
 from agent.models.providers import shorten_spec
@@ -60,15 +59,14 @@ def _count_tokens(usage: Usage) -> int:
     return usage.input + usage.output
 
 
-def build_usage(people: list[PersonUsage], *, is_admin: bool) -> list[Component]:
-    """Build the tables: for admins a line for each person, otherwise one for each period."""
+def build_usage(people: list[PersonUsage], *, days: int | None) -> list[Component]:
+    """Build the table: for admins a line for each person in a period, otherwise (`days` is None) one for each period."""
     if not people:
         return [html.P(_("Nothing is used yet."))]
-    if is_admin:
-        tabs = [Tab(_build_people_table(people, days), label=_(name)) for days, name in PERIODS.items()]
-        return [Tabs(tabs, active_tab=f"tab-{len(tabs) - 1}")]
+    if days is not None:
+        return [_build_people_table(people, days)]
     [person] = people
-    rows = [_build_row(_(name), person.periods[days]) for days, name in PERIODS.items()]
+    rows = [_build_row(_(name), person.periods[each]) for each, name in PERIODS.items()]
     return [_build_table(_("Time"), rows), html.P(_("Storage: {storage}", storage=_format_storage(person.storage)))]
 
 

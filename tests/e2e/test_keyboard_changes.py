@@ -311,10 +311,13 @@ def test_a_newcomer_reads_the_tips_and_connects_a_model(start: Start, visit: Vis
     page = visit(start(model=""), is_newcomer=True)
     keys, tips = Keyboard(page), page.tab.get_by_test_id("tip")
     write(page, "Hello")
-    for left in (2, 1, 0):
-        keys.press(button(page, "Got it").first)
+    for left in (0, 1, 0):  # the second comes with the second answer, and the third when that was read
+        keys.press(button(page, "Got it"))
         expect(tips).to_have_count(left)
         keys.expect_focus()
+        if page.log.get_by_text("Thank you").count() == 0:
+            write(page, "Thank you")
+            expect(tips).to_have_count(1)
     connect = page.tab.get_by_test_id("connect")
     keys.press(connect)
     provider = page.dialog.get_by_label("Provider")

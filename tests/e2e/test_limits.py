@@ -43,7 +43,7 @@ def test_a_limit_is_told_and_keeps_the_text(page: Page) -> None:
     expect(line).to_contain_text("Ann")
     expect(line.locator("td").last).to_have_text(re.compile(r"^[1-9]\d* (B|kB)$"))  # its storage: little is not nothing
     look_at(page, "the usage of people")
-    page.dialog.get_by_role("button", name="Today").click()
+    page.dialog.get_by_role("radio", name="Today").check()
     expect(line).to_contain_text("Ann")
     page.confirm("Close")
     page.tab.reload()
