@@ -5,7 +5,7 @@ import gzip
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from typing import Any
 
@@ -53,6 +53,10 @@ BODIES: dict[str, tuple[str, Callable[[int], bytes]]] = {
 @asynccontextmanager
 async def serve_anything(seen: list[dict[str, Any]], status: str = "200 OK") -> AsyncIterator[str]:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer), suppress(ConnectionError, asyncio.IncompleteReadError):  # a client may leave without a request
+            await respond(reader, writer)
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         size = int(head.partition("content-length: ")[2].partition("\r\n")[0] or 0)
         message = json.loads(await reader.readexactly(size) or b"{}")
@@ -62,9 +66,7 @@ async def serve_anything(seen: list[dict[str, Any]], status: str = "200 OK") -> 
         answered = status if kind else "405 Method Not Allowed" if head.startswith("get") else "202 Accepted"
         fields = f"Content-Type: {kind}\r\nContent-Length: {len(body) + missing}\r\nConnection: close\r\n\r\n"
         writer.write(f"HTTP/1.1 {answered}\r\n{fields}".encode() + body)
-        with suppress(ConnectionError):
-            await writer.drain()
-        writer.close()
+        await writer.drain()
 
     async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
