@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -22,8 +21,8 @@ from .values.operation import Move, OperationKind
 MAX_TREE_ALTERNATIVES = 50
 # So far before a fork its question is looked for.
 _MAX_TURN_MESSAGES = 8
-# Bodies by segment, and by place (see `ConversationTree`).
-Questions = Mapping[int | Place, Mapping[str, Any]]
+# By segment, and by place (see `ConversationTree`).
+Questions = Mapping[int | Place, Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,8 @@ class ConversationTree:
     """The outline of a conversation's tree. Its size depends on the shown places, not on the number of messages.
 
     `heads` is keyed by branch, with None for an empty branch. `forks` is keyed by segment, with None at the root.
-    `questions` are bodies: of the question that begins a segment, by segment; of the turn in which a segment leaves its
-    parent, by the place of the fork; and of the one that follows the fork in the parent, by its own place.
+    `questions` are messages: the question that begins a segment, by segment; that of the turn in which a segment leaves its
+    parent, by the place of the fork; and the one that follows the fork in the parent, by its own place.
     `elsewhere` are checkpoints hidden on the current branch. `moves` includes summaries, and moves on paths replaced by a
     shown summary. `alternatives` are the newest ends abandoned by an edit, another answer or a choice, on no shown branch.
     """
@@ -107,8 +106,8 @@ def _select_questions(connection: sa.Connection, outline: Mapping[int, int], par
     before = {fork: [(fork[0], fork[1] - back) for back in range(_MAX_TURN_MESSAGES)] for fork in forks}
     after = {(parent, depth + 1) for parent, depth in forks}
     wanted = {*first.values(), *after, *(place for places in before.values() for place in places if place[1] >= 0)}
-    found = path_questions.select_questions_at(connection, wanted)
-    questions: dict[int | Place, Mapping[str, Any]] = {place: found[place] for place in after & found.keys()}
+    found = message_rows.select_messages_at(connection, path_questions.find_questions_at(connection, wanted))
+    questions: dict[int | Place, Message] = {place: found[place] for place in after & found.keys()}
     questions |= {segment: found[place] for segment, place in first.items() if place in found}
     for fork, places in before.items():
         questions.update((fork, found[place]) for place in reversed(places) if place in found)  # the nearest comes last

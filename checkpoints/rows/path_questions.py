@@ -1,8 +1,6 @@
 """Queries about a path answered by the database: which messages, how many, how many bytes."""
 
-import json
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -38,12 +36,12 @@ def select_unowned_places(connection: sa.Connection, path: Path, *, before: int,
     return _select_newest(connection, path, _message.run_id.is_(None), before, limit)
 
 
-def select_questions_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, dict[str, Any]]:
-    """Return the bodies of the questions among these messages, but for very long ones: a list shows a line of each."""
-    query = sa.select(_message.segment, _message.depth, _message.body)
+def find_questions_at(connection: sa.Connection, places: Collection[Place]) -> set[Place]:
+    """Return which of these messages are questions, but for very long ones: a list shows a line of each."""
+    query = sa.select(_message.segment, _message.depth)
     wanted = query.where(_IS_QUESTION, sa.func.length(_message.body) < _MAX_LISTED_CHARS)
     rows = select_at_places(connection, wanted, _message.segment, _message.depth, places)
-    return {(row.segment, row.depth): json.loads(row.body) for row in rows}
+    return {(row.segment, row.depth) for row in rows}
 
 
 def find_question(connection: sa.Connection, path: Path, agent: str, *, before: int) -> Place | None:

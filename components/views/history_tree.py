@@ -1,11 +1,10 @@
 """The tree of a conversation as plain JSON for History. The page lays it out: after a turn, only a head has moved."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-from checkpoints import Checkpoint, NewMessage, OperationKind
+from checkpoints import Checkpoint, Message, OperationKind
 from checkpoints.tree_reader import ConversationTree, Fork, Questions
-from checkpoints.values import serde
 from checkpoints.values.limits import MAX_LABEL_CHARS
 from checkpoints.values.model import LeftBehind, Node
 from checkpoints.values.operation import Move
@@ -54,11 +53,11 @@ def describe_segment(questions: Questions, segment: int, fork: Fork | None) -> d
     return {**described, "parent": fork.segment, "from": fork.length, "message": fork.message_id, **words}
 
 
-def _read_words(body: Mapping[str, Any] | None) -> str:
-    """Return the first words of a question; nothing of a note, which a person did not write."""
-    if body is None or read_note(NewMessage(dict(body))):
+def _read_words(question: Message | None) -> str:
+    """Return the first words of a question; nothing of a note, which a person did not write, and of a damaged message."""
+    if question is None or question.damaged or read_note(question):
         return ""
-    return shorten_line(str(serde.to_message(dict(body)).text), MAX_LABEL_CHARS)
+    return shorten_line(str(question.langchain.text), MAX_LABEL_CHARS)
 
 
 def _describe_move(move: Move) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def test_a_fork_names_its_message(store: Store) -> None:
 
 
 def find_words(tree: ConversationTree, key: int | tuple[int, int]) -> str | None:
-    return tree.questions[key]["data"]["content"] if key in tree.questions else None
+    return str(tree.questions[key].langchain.text) if key in tree.questions else None
 
 
 def test_a_fork_and_a_segment_have_their_questions(store: Store) -> None:
