@@ -43,7 +43,6 @@ from components.services import Services
 from components.transfers.long_requests import ProgressMiddleware
 from components.transfers.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
-from people.forms import MAX_FORM_BYTES
 from server.client_address import Network, read_client_address
 from server.dash_requests import (
     CALLBACK_PATH,
@@ -166,6 +165,8 @@ def _add_layers(pages: ASGIApp, services: Services, read_address: Callable[[Scop
 
 def _add_people(server: FastAPI, people: "PeopleAdmin", allowed: AllowedRoutes) -> AllowedRoutes:
     """Serve the sign-in with a password, or at a provider. Return the allowed routes including its routes."""
+    from people.forms import MAX_FORM_BYTES  # noqa: PLC0415  without a sign-in nothing of people is loaded
+
     if people.has_passwords:
         from people import routes  # noqa: PLC0415  imports argon2
     else:

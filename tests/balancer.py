@@ -6,7 +6,7 @@ It may be of a network that blocks WebSockets, in one of the ways of `BLOCKS`.
 import asyncio
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import cycle
 from types import TracebackType
 from typing import Self
@@ -56,7 +56,7 @@ class Balancer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one request: the server is asked to close the connection after it."""
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
+        with closing(writer), suppress(ConnectionError, asyncio.IncompleteReadError):
             head = await reader.readuntil(_END_OF_HEAD)
             if _is_of_socket(head) and self.block and self.block != "opened and silent":
                 await _block(BLOCKS[self.block], reader, writer)
@@ -65,19 +65,17 @@ class Balancer:
             port = next(self._next)
             self.counts[port] = self.counts.get(port, 0) + 1
             to_reader, to_writer = await asyncio.open_connection("127.0.0.1", port)
-            to_writer.write(_ask_to_close(head))
-            if _is_of_socket(head) and self.block:
-                writer.write(await to_reader.readuntil(_END_OF_HEAD))
-                await _block(None, reader, writer)
-                to_writer.close()
-                return
-            self.sockets += _is_of_socket(head)
-            await asyncio.wait(
-                [asyncio.create_task(_pump(reader, to_writer)), asyncio.create_task(_pump(to_reader, writer))],
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            for each in (to_writer, writer):
-                each.close()
+            with closing(to_writer):
+                to_writer.write(_ask_to_close(head))
+                if _is_of_socket(head) and self.block:
+                    writer.write(await to_reader.readuntil(_END_OF_HEAD))
+                    await _block(None, reader, writer)
+                    return
+                self.sockets += _is_of_socket(head)
+                await asyncio.wait(
+                    [asyncio.create_task(_pump(reader, to_writer)), asyncio.create_task(_pump(to_reader, writer))],
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
 
     async def _close(self) -> None:
         self._server.close()

@@ -81,7 +81,7 @@ def test_the_values_of_a_graph_are_shown_and_compared_at_any_place(start: Start,
     page.save("Greeted")
     page.say("more")
     page.open_card_menu(page.checkpoint("Greeted")).get_by_test_id("state").click()
-    expect(page.dialog).to_contain_text("A subgraph has no place of its own")
+    expect(page.dialog).to_contain_text("Subgraphs are restored with their parent")
     turns = page.tab.get_by_test_id("channel").filter(has_text="turns")
     expect(turns).to_have_attribute("data-difference", "changed")
     expect(turns.locator("summary")).to_contain_text("1 → 2")
