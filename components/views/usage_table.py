@@ -1,6 +1,6 @@
 """The usage of people: a table of tokens and costs over today, 7 and 30 days, and a plot by day."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -123,7 +123,8 @@ def plot_usage(
         {"type": "bar", "name": part, "x": texts, "y": list(of_part.values()), "marker": {"color": colour}}
         for (part, of_part), colour in zip(parts.items(), _COLOURS, strict=False)
     ]
-    return {"data": bars, "layout": _lay_out("~s" if measure == "tokens" else "$~g")}
+    # The first name would stand on the zero of the other axis.
+    return {"data": bars, "layout": _lay_out("~s" if measure == "tokens" else "$~g", texts[4::6])}
 
 
 def _name_model(row: UsageRow) -> str:
@@ -143,7 +144,7 @@ def _name_day(day: int) -> str:
     return _("{day} {month}", day=date.day, month=_(_MONTHS).split()[date.month - 1])
 
 
-def _lay_out(tick_format: str) -> dict[str, Any]:
+def _lay_out(tick_format: str, named_days: Sequence[str]) -> dict[str, Any]:
     clear = "rgba(0,0,0,0)"
     return {
         "barmode": "stack",
@@ -153,6 +154,6 @@ def _lay_out(tick_format: str) -> dict[str, Any]:
         "plot_bgcolor": clear,
         "showlegend": True,
         "legend": {"orientation": "h", "y": -0.25},
-        "xaxis": {"type": "category", "nticks": 6, "automargin": True, "fixedrange": True},
-        "yaxis": {"tickformat": tick_format, "rangemode": "tozero", "ticklabelstandoff": 6, "fixedrange": True},
+        "xaxis": {"type": "category", "tickvals": named_days, "automargin": True, "fixedrange": True},
+        "yaxis": {"tickformat": tick_format, "rangemode": "tozero", "fixedrange": True},
     }

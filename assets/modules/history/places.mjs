@@ -23,7 +23,7 @@ export function buildNodes(data, filter = NO_FILTER) {
   const isKnown = (segment) => segments.has(segment);
   const items = listItems(data, filter);
   for (const item of items) {
-    item.words = findWords(data.segments, item);
+    if (item.kind === "branch" || item.kind === "alternative") item.words = findWords(data.segments, item);
     findNode(nodes, item).items.push(item);
   }
   const summaries = data.moves.filter(({ replaced }) => replaced && isKnown(replaced.segment));
