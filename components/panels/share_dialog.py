@@ -117,7 +117,7 @@ def _build_form() -> Component:
     label = [_("Words to redact"), " ", html.Span(_("optional, one per line"), className="quiet")]
     note = _(
         "* matches the rest of a word. With words, attached files are left out as well. "
-        "Export reports words it could not find."
+        "The export dialog lists what redaction cannot find."
     )
     days = [{"label": ngettext("{count} day", "{count} days", each), "value": str(each)} for each in DAYS]
     fields = [
