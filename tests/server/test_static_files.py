@@ -70,7 +70,7 @@ def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 EAGER_FILES = ("waymark.mjs", "favicon.svg", "modules/lib/icons.mjs", "modules/page/shell.css")
-LAZY_FILES = ("modules/page/palette.lazy.mjs", "modules/page/palette.lazy.css")
+LAZY_FILES = ("modules/page/palette.mjs", "modules/page/palette.css")
 
 
 @pytest.mark.parametrize("name", [*EAGER_FILES, *LAZY_FILES])

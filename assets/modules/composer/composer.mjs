@@ -4,7 +4,6 @@ import { whenShown } from "../lib/chosen-thread.mjs";
 import { SUMMARISE_COMMAND, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
 import { Tip } from "../lib/tips.mjs";
 import { _ } from "../lib/words.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
@@ -21,6 +20,7 @@ import { PasteNotice } from "./pasting.mjs";
 import { countFiles } from "./queue.mjs";
 import { useSlash } from "./slash.mjs";
 import { useFilledText } from "./unsent-messages.mjs";
+import { Chips } from "./attachments.mjs";
 
 const { createElement: h, useEffect, useRef } = window.React;
 
@@ -31,7 +31,6 @@ const NOT_SHOWN = {
   text: _("This conversation is not shown yet: the server does not answer. Your text is kept."),
   canRetry: true,
 };
-const Chips = lazy(() => import("./attachments.lazy.mjs"), "Chips");
 
 /**
  * @param {{id: string, data?: import("../lib/types.mjs").ComposerData, reply?: import("../lib/types.mjs").Reply,

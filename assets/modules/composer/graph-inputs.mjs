@@ -1,8 +1,8 @@
 /** The inputs of a user graph beside the message: typed into a form, and sent with the next message of its conversation. */
 import { findProblem, isGiven, isNumberOutside, writeObject, writeValue } from "../lib/field-values.mjs";
-import { lazy } from "../lib/lazy.mjs";
 import { readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
+import { InputForm } from "./input-form.mjs";
 
 const { createElement: h, useLayoutEffect, useSyncExternalStore } = window.React;
 
@@ -10,7 +10,6 @@ const { createElement: h, useLayoutEffect, useSyncExternalStore } = window.React
 
 /** @type {InputTexts} */
 const NOTHING = {};
-const Form = lazy(() => import("./input-form.lazy.mjs"), "InputForm", _("The form could not be loaded. Please try again."));
 
 /** @type {Map<string|null, InputTexts>} by conversation */
 const typed = new Map();
@@ -125,7 +124,7 @@ export function GraphInputs({ data, onRun }) {
   const onChange = (name, value) => keepTexts(thread, { ...texts, [name]: value });
   const run = () => onRun(writeObject({ ...listNulls(form.fields), ...writeInputs(form.fields, texts) }));
   // The key is not the conversation: where its first message begins it, the focus stays in the form.
-  return h(Form, { key: graph, form, texts, onChange, onRun: run });
+  return h(InputForm, { key: graph, form, texts, onChange, onRun: run });
 }
 
 /** A graph without messages gets null for an empty field that it requires and that may be null. */

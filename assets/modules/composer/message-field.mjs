@@ -2,7 +2,6 @@
  * The message field: the field for the text and its attachments. `useMessageField` keeps the unsent message, `MessageField`
  * shows it.
  */
-import { lazy } from "../lib/lazy.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
 import { getTipId, useTip } from "../lib/tips.mjs";
 import { joinTexts, storeUnsent } from "../lib/unsent-storage.mjs";
@@ -11,12 +10,11 @@ import { useAttachments } from "./attachments.mjs";
 import { AttachButton, CommandsButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
 import { usePasting } from "./pasting.mjs";
-import { isSlashText } from "./slash.mjs";
+import { isSlashText, SlashList } from "./slash.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useId, useMemo, useRef, useState } = window.React;
 
 const MAX_FIELD_HEIGHT_PX = 240;
-const SlashList = lazy(() => import("./slash-list.lazy.mjs"), "SlashList");
 
 /**
  * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[], unread?: import("./attachments.mjs").Reading[]}}

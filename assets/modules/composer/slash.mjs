@@ -4,10 +4,43 @@
  */
 import { listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { foldText } from "../lib/fold.mjs";
+import { formatCount } from "../lib/format.mjs";
 import { _ } from "../lib/words.mjs";
 import { listBarCommands } from "../page/bar-commands.mjs";
 
-const { useRef, useState } = window.React;
+const { useRef, useState, createElement: h, useEffect } = window.React;
+
+/**
+ * @param {{id: string, lines: Line[], selected: number,
+ *   onChoose: (line: Line) => void}} props
+ */
+export function SlashList({ id, lines, selected, onChoose }) {
+  const list = useRef(null);
+  useEffect(() => {
+    list.current.children[selected]?.scrollIntoView({ block: "nearest" });
+  }, [selected, lines.length]);
+  const option = (line, index) =>
+    h(
+      "div",
+      {
+        key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected,
+        "aria-disabled": Boolean(line.offReason), onClick: () => onChoose(line),
+      },
+      h("span", { className: "slash-name" }, line.name),
+      h("span", { className: "slash-detail" }, line.detail),
+    );
+  return h(
+    "div",
+    { className: "slash-box", onMouseDown: (event) => event.preventDefault() },
+    h(
+      "div",
+      { id, ref: list, role: "listbox", tabIndex: -1, "aria-label": _("Commands"), className: "slash-list" },
+      lines.map(option),
+    ),
+    h("p", { className: "slash-foot" }, _("Enter runs, Tab completes, Esc keeps it as text")),
+    h("p", { className: "visually-hidden", role: "status" }, formatCount(lines.length, "command")),
+  );
+}
 
 // The word, also a mistyped one, and its argument: a path such as /etc/hosts and a comment are none.
 const COMMAND_TEXT = /^\s*\/((?:\p{L}[^\s/]{0,29})?)(?:\s+([^]*))?$/u;

@@ -2,7 +2,7 @@
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
-import { useNetworkReturn } from "../lib/online.lazy.mjs";
+import { useNetworkReturn } from "../lib/online.mjs";
 import { send } from "../lib/send.mjs";
 import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";

@@ -2,14 +2,13 @@
 import { shareCheckpoint } from "../dialogs/sharing.mjs";
 import { copyLink } from "../lib/addresses.mjs";
 import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
+import { Menu } from "../lib/menu.mjs";
 
 const { createElement: h, useState } = window.React;
 
 const MAX_BUTTONS = 3;
-const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
 /**
  * @typedef {{text: string, name: string, testId?: string, run: Function, isMain?: boolean}} PlaceButton  `name`: in full,

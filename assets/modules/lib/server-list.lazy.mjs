@@ -1,5 +1,5 @@
 /** A list of the server that a dialog reads and changes. */
-import { useNetworkReturn } from "./online.lazy.mjs";
+import { useNetworkReturn } from "./online.mjs";
 import { send } from "./send.mjs";
 
 const { useEffect, useRef, useState } = window.React;

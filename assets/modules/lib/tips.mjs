@@ -1,6 +1,6 @@
 /** The tips for somebody who sees the page for the first time: one at a time, and one that was read never comes back. */
-import { lazy } from "./lazy.mjs";
 import { readOption, storeOption, usePageOption } from "./page-options.mjs";
+import { _ } from "./words.mjs";
 
 const { createElement: h, useEffect } = window.React;
 
@@ -10,7 +10,6 @@ const NAMES = ["field", "checkpoint", "history"];
 const FIRST_RUN = "first-run";
 
 const getOption = (name) => `tip-${name}-read`;
-const LazyTip = lazy(() => import("./tip.lazy.mjs"), "Tip");
 
 /** @param {TipName[]} names */
 function endTips(names) {
@@ -47,8 +46,23 @@ export function useTip(name) {
 /** @param {TipName} name @returns {string} the id of the tip's text */
 export const getTipId = (name) => `tip-${name}`;
 
+const TEXTS = {
+  field: _("Write a message, or type / for commands."),
+  history: _("History draws the whole conversation: choose a place in it to go back, to branch or to compare."),
+  checkpoint: _(
+    "Save a checkpoint when you like where things are: it appears here as a diamond, and you can always come back to it.",
+  ),
+};
+
 /** A tip in its place in the page, so that it covers nothing. @param {{name: TipName}} props */
 export function Tip({ name }) {
-  const isShown = useTip(name);
-  return isShown && h(LazyTip, { name, id: getTipId(name), onRead: () => storeOption(getOption(name), true) });
+  if (!useTip(name)) return null;
+  const id = getTipId(name);
+  const onRead = () => storeOption(getOption(name), true);
+  return h(
+    "div",
+    { className: `tip tip-${name}`, role: "note", "aria-label": _("Tip"), "data-testid": "tip" },
+    h("p", { id }, TEXTS[name]),
+    h("button", { type: "button", className: "quiet-button", "aria-describedby": id, onClick: onRead }, _("Got it")),
+  );
 }

@@ -1,18 +1,15 @@
 /** The sanitised HTML of a message, with its tools, and scrolling by keyboard. */
 import { copyText, explainSelection } from "../lib/copying.mjs";
 import { getIconAddress } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 import { followFootnote, linkFootnotes } from "./footnotes.mjs";
+import { downloadCode, writeTable } from "./prose-tools.mjs";
 
 const { createElement: h, useLayoutEffect, useRef } = window.React;
 
 const COPIED_FOR_MS = 1600;
 const TABLE_SIGNS = { csv: "filetype-csv", markdown: "markdown" };
-
-const downloadCode = lazy(() => import("./prose-tools.lazy.mjs"), "downloadCode");
-const writeTable = lazy(() => import("./prose-tools.lazy.mjs"), "writeTable");
 
 const buildIconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="${getIconAddress(name)}"></use></svg>`;
 
@@ -95,24 +92,14 @@ export function runProseTool(event, announce) {
   const code = button?.closest(".code")?.querySelector("pre");
   const table = button?.closest(".table-frame")?.querySelector("table");
   if (!button || (!code && !table)) return;
-  const { tool } = button.dataset;
+  const tool = button.dataset.tool ?? "";
   if (code && tool === "wrap") button.setAttribute("aria-pressed", `${code.toggleAttribute("data-wrapped")}`);
   else if (code && tool === "download")
-    runLazily(downloadCode, (download) => download(code, code.closest(".code")?.dataset.language), announce);
+    downloadCode(code, code.closest(".code")?.dataset.language ?? "");
   else if (code && tool === "copy")
     showCopied(button, "copy", _("Code copied"), announce, copyText(code.textContent.replace(/\n$/, ""), code));
-  else
-    runLazily(
-      writeTable,
-      (write) => showCopied(button, TABLE_SIGNS[tool], _("Table copied"), announce, copyText(write(table, tool), table)),
-      announce,
-    );
-}
-
-async function runLazily(part, run, announce) {
-  const loaded = await part.load();
-  if (loaded === null) announce(_("This could not be loaded. Please try again."));
-  else run(loaded);
+  else if (table)
+    showCopied(button, TABLE_SIGNS[tool], _("Table copied"), announce, copyText(writeTable(table, tool), table));
 }
 
 /** @param {Promise<boolean>} copying */

@@ -1,19 +1,13 @@
 /** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
 import { whenShown } from "../lib/chosen-thread.mjs";
-import { showWithKeys } from "../lib/held-keys.mjs";
-import { lazy } from "../lib/lazy.mjs";
 import { readOption } from "../lib/page-options.mjs";
 import { showToast } from "../lib/toast.mjs";
-import { _ } from "../lib/words.mjs";
+import { Palette, KeysHelp } from "./palette.mjs";
 
 const { createElement: h } = window.React;
 const { createRoot, flushSync } = window.ReactDOM;
 
 const MAX_DOUBLE_PRESS_MS = 1000;
-const FAILURE_TEXT = _("This could not be loaded. Please try again.");
-
-const Palette = lazy(() => import("./palette.lazy.mjs"), "Palette", FAILURE_TEXT);
-const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", FAILURE_TEXT);
 
 const isField = (element) =>
   element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
@@ -25,15 +19,12 @@ const FIELD = ".message-field textarea";
 
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
-/**
- * Show a dialog, and remove it when it is closed.
- * @param {import("../lib/lazy.mjs").LazyPart} Dialog @param {object} props
- */
-export async function showDialog(Dialog, props = {}) {
-  await showWithKeys(Dialog, () => isCovered() || mountDialog(Dialog, props)); // covered: the key was pressed twice
+/** Show a dialog, and remove it when it is closed. @param {Function} Dialog a component @param {object} props */
+export function showDialog(Dialog, props = {}) {
+  if (!isCovered()) mountDialog(Dialog, props);
 }
 
-/** Show a loaded dialog, also above another one. @param {Function} Dialog a lazy component @param {object} props */
+/** Show a dialog, also above another one. @param {Function} Dialog a component @param {object} props */
 export function mountDialog(Dialog, props) {
   const place = document.body.appendChild(document.createElement("div"));
   const root = createRoot(place);

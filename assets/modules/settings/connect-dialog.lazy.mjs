@@ -3,7 +3,7 @@
  * anything.
  */
 import { FormDialog } from "../lib/dialog.lazy.mjs";
-import { useNetworkReturn } from "../lib/online.lazy.mjs";
+import { useNetworkReturn } from "../lib/online.mjs";
 import { send } from "../lib/send.mjs";
 import { _ } from "../lib/words.mjs";
 

@@ -1,6 +1,6 @@
 /** The results of a search in all conversations, below the titles that match. */
 import { _ } from "../lib/words.mjs";
-import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "../page/search.lazy.mjs";
+import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "../page/search.mjs";
 
 const { createElement: h } = window.React;
 

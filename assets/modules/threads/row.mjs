@@ -3,16 +3,15 @@ import { copyLink } from "../lib/addresses.mjs";
 import { findDirection } from "../lib/direction.mjs";
 import { formatBriefAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
 import { NameField } from "../lib/name-field.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { RowTags } from "./tags.mjs";
+import { Menu } from "../lib/menu.mjs";
 
 const { createElement: h, memo, useState } = window.React;
 
 const MAX_TITLE_CHARS = 200;
-const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
 /**
  * @typedef {{onOpen: (id: string) => void, onRename: (id: string|null) => void, onDelete: (id: string) => void,

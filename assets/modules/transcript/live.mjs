@@ -105,3 +105,13 @@ function LiveBubble({ bubbleRef, cardRef, busy, label }) {
 }
 
 export const Live = memo(LiveBubble);
+
+/** @param {{progress: import("../lib/types.mjs").GraphProgressView}} props */
+export function GraphProgress({ progress: { nodes, lines } }) {
+  return h(
+    "div",
+    { className: "graph-progress quiet", "data-testid": "graph-progress" },
+    lines.map((line, place) => h("p", { key: place }, line)),
+    nodes.length > 0 && h("ul", { "aria-label": _("Nodes at work") }, nodes.map((node) => h("li", { key: node }, node))),
+  );
+}

@@ -1,12 +1,10 @@
 /** The checkpoints at a message: a diamond with a name beside it; where there is no margin, above it or below a question. */
 import { openCheckpoint } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
+import { Menu } from "../lib/menu.mjs";
 
 const { createElement: h, memo, useState } = window.React;
-
-const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
 /** @param {{marks: import("../lib/types.mjs").MarksView, isBelow: boolean}} props */
 function MessageMarks({ marks: { checkpoints, more }, isBelow }) {

@@ -5,20 +5,18 @@ import { copyText, explainSelection } from "../lib/copying.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { LOST_EVENT } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
+import { Menu } from "../lib/menu.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
 const RETRY_AFTER_MS = 1000; // without an answer by then, an arrow may be clicked again
 const COPIED_FOR_MS = 1600;
 const LITTLE_ROOM = "(hover: none), (width < 64em)"; // the same as in message.css
-
-const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
 /** Copy a message's text. @returns {Promise<boolean>} whether it was copied */
 async function copyMessage(message, announce) {

@@ -7,6 +7,7 @@ import { Tool } from "../message/tool-card.mjs";
 import { Editor } from "./editing.mjs";
 import { MessageFoot } from "./message-foot.mjs";
 import { Reasoning } from "./reasoning.mjs";
+import { AttachedFiles, ExcerptOrigin } from "../message/attachments.mjs";
 
 const { createElement: h, memo } = window.React;
 
@@ -17,8 +18,6 @@ export const describeSpeaker = ({ role, person }) => (person ? _("{person} said"
 
 const Summary = lazy(() => import("../message/summary.lazy.mjs"), "Summary");
 const Removal = lazy(() => import("../message/summary.lazy.mjs"), "Removal");
-const ExcerptOrigin = lazy(() => import("../message/excerpt.lazy.mjs"), "ExcerptOrigin");
-const AttachedFiles = lazy(() => import("../message/attachments.lazy.mjs"), "AttachedFiles");
 
 /**
  * @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function,

@@ -4,23 +4,22 @@ import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { findDirection } from "../lib/direction.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
 import { nameModelAmong } from "../lib/model-names.mjs";
 import { showTitle } from "../lib/notices.mjs";
 import { Tip } from "../lib/tips.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
-import { takeModels, useSeveral } from "../settings/several-models.mjs";
+import { takeModels } from "../settings/several-models.mjs";
 import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
 import { leaveCandidates, pickCandidates } from "./candidates.mjs";
 import { hasEndedBadly, hasRunEnd, listModels, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
-import { FindBar, useFinding } from "./finding.mjs";
+import { FindBar, useFinding } from "./find-bar.mjs";
 import { useFirstScreen } from "./first-screen.mjs";
 import { useAnswers } from "./kept-answers.mjs";
 import { useKeptEdit } from "./kept-edits.mjs";
-import { Live } from "./live.mjs";
+import { Live, GraphProgress } from "./live.mjs";
 import { Marks } from "./marks.mjs";
 import { Message } from "./message.mjs";
 import { NoticeBanner, Outcome } from "./outcome.mjs";
@@ -31,16 +30,10 @@ import { useScrollToMessage } from "./scroll-to-message.mjs";
 import { useScrolling } from "./scrolling.mjs";
 import { useStream } from "./stream.mjs";
 import { Welcome } from "./welcome.mjs";
+import { Candidates } from "./candidate-cards.mjs";
+import { Questions } from "./questions.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
-
-const Candidates = lazy(() => import("./candidates.lazy.mjs"), "Candidates");
-const GraphProgress = lazy(() => import("./graph-progress.lazy.mjs"), "GraphProgress");
-const Questions = lazy(
-  () => import("./questions.lazy.mjs"),
-  "Questions",
-  _("The questions could not be loaded. Please reload the page."),
-);
 
 const MAX_QUOTE_CHARS = 120; // of a message in the palette
 
@@ -53,8 +46,6 @@ export function Transcript(props) {
   const thread = useShownThread(props.data, props.reply);
   const editing = useEditing(props.reply, act, thread);
   const answers = useAnswers(props.data, props.reply, act);
-  const isSeveral = useSeveral(props.data?.thread ?? null).length > 0;
-  useEffect(() => void (isSeveral && Candidates.load()), [isSeveral]); // before the first of their answers
   const title = props.data?.title;
   useEffect(() => {
     /** @type {HTMLElement} */ (document.getElementById("thread-title")).dir = findDirection(title ?? "");

@@ -1,5 +1,5 @@
 /** Fetch content that is shown on request. */
-import { useNetworkReturn } from "./online.lazy.mjs";
+import { useNetworkReturn } from "./online.mjs";
 import { fetchAsPage } from "./session.mjs";
 import { _ } from "./words.mjs";
 

@@ -2,14 +2,30 @@
 import { formatSize } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
-import { loadStyle } from "../lib/style.lazy.mjs";
+import { getOpenThread } from "../lib/show-message.mjs";
+import { showPlace } from "../lib/show-place.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
-const NEAR_VIEW = "600px"; // a picture this far outside the window is fetched
+const GONE_TEXT = _("The origin of this note is not in this conversation.");
 
-loadStyle(new URL("./attachments.lazy.css", import.meta.url));
+/** @param {{excerpt: import("../lib/types.mjs").ExcerptView}} props */
+export function ExcerptOrigin({ excerpt: { origin, address } }) {
+  const show = () => showPlace(getOpenThread(), address, _("origin of the note"), GONE_TEXT);
+  return h(
+    "p",
+    { className: "note-left quiet" },
+    h(
+      "button",
+      { type: "button", className: "text-button", title: _("From {origin}", { origin }), onClick: show },
+      icon("signpost-2"),
+      _(" Show its origin"),
+    ),
+  );
+}
+
+const NEAR_VIEW = "600px"; // a picture this far outside the window is fetched
 
 /** @param {{files: import("../lib/types.mjs").FileView[]}} props sent with a message */
 export function AttachedFiles({ files }) {

@@ -4,7 +4,6 @@ import { formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { nameModelAmong } from "../lib/model-names.mjs";
 import { useSinglePress } from "../lib/single-press.mjs";
-import { loadStyle } from "../lib/style.lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
@@ -16,8 +15,6 @@ const { createElement: h, useState } = window.React;
 
 const UNFINISHED = new Set(["failed", "stopped", "interrupted"]);
 const STATES = { stopped: _("Stopped"), interrupted: _("Cut off") };
-
-loadStyle(new URL("./candidates.lazy.css", import.meta.url));
 
 /**
  * @typedef {import("../lib/types.mjs").AnswerView} AnswerView

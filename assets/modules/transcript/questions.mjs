@@ -1,17 +1,13 @@
 /** The questions of a user graph that waits: decisions about calls, a form, or an answer as text or JSON. */
 import { useSinglePress } from "../lib/single-press.mjs";
-import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 import { Prose } from "../message/prose.mjs";
 import { isFocusUnclaimed, restFocus } from "../page/lost-focus.mjs";
 import { readAnswer, storeAnswer } from "./kept-answers.mjs";
-import { ActionsPart } from "./question-actions.lazy.mjs";
-import { FormPart } from "./question-fields.lazy.mjs";
-import { TextPart } from "./question-text.lazy.mjs";
+import { ActionsPart } from "./question-actions.mjs";
+import { FormPart, TextPart } from "./question-fields.mjs";
 
 const { createElement: h, useEffect, useId, useLayoutEffect, useRef, useState } = window.React;
-
-loadStyle(new URL("./questions.lazy.css", import.meta.url));
 
 /**
  * @typedef {import("../lib/types.mjs").QuestionView} QuestionView

@@ -6,7 +6,6 @@ import { formatAge } from "../lib/format.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { openPlace } from "../lib/show-place.mjs";
-import { loadStyle } from "../lib/style.lazy.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { closeSheets } from "./panes.mjs";
@@ -29,8 +28,6 @@ const UNREADABLE_TEXT = _("The search did not answer. Please try again.");
 export const SEARCH_HINT = _(
   "Finds every message. Narrow by role:user, role:note, has:code, has:summary, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.",
 );
-
-loadStyle(new URL("./search.lazy.css", import.meta.url));
 
 /**
  * @typedef {{thread: string, title: string, owner: string, role: string, person: string, message: string,

@@ -1,7 +1,7 @@
 /** Decisions about the calls that a graph asks about. */
 import { writeObject } from "../lib/field-values.mjs";
 import { _ } from "../lib/words.mjs";
-import { TextForm } from "./question-text.lazy.mjs";
+import { TextForm } from "./question-fields.mjs";
 
 const { createElement: h, useRef, useState } = window.React;
 

@@ -9,10 +9,9 @@ import { foldText } from "../lib/fold.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
 import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
 import { getOpenThread, showMessage } from "../lib/show-message.mjs";
-import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 import { listBarCommands } from "./bar-commands.mjs";
-import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.lazy.mjs";
+import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.mjs";
 
 const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
 
@@ -57,8 +56,6 @@ const KEYS = [
 ];
 
 const TAG_FILTER = /(?<!\S)tag:("[^"]*"?|[^\s"]+)/gi;
-
-loadStyle(new URL("./palette.lazy.css", import.meta.url));
 
 /** Order commands by their groups. @param {import("../lib/types.mjs").Command[]} commands */
 const groupCommands = (commands) =>
@@ -117,7 +114,7 @@ function listFoundThreads(threads, commands, text) {
   );
 }
 
-/** @param {import("./search.lazy.mjs").Hit[]} hits @returns {import("../lib/types.mjs").Command[]} a line for each hit */
+/** @param {import("./search.mjs").Hit[]} hits @returns {import("../lib/types.mjs").Command[]} a line for each hit */
 function listHits(hits) {
   const lines = hits.map((hit) => ({
     group: hit.checkpoint === null ? FOUND_MESSAGES : FOUND_CHECKPOINTS,

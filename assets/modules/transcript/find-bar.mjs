@@ -2,16 +2,54 @@
 import { getChosenThread } from "../lib/chosen-thread.mjs";
 import { formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
-import { useNetworkReturn } from "../lib/online.lazy.mjs";
+import { useNetworkReturn } from "../lib/online.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 import { showMessage } from "../lib/show-message.mjs";
-import { loadStyle } from "../lib/style.lazy.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
-import { FoundMarks } from "./find-marks.lazy.mjs";
+import { FoundMarks } from "./find-marks.mjs";
 import { keepInView } from "./scroll-to-message.mjs";
 
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+
+const { flushSync } = window.ReactDOM;
+
+const isFindKey = (event) =>
+  (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "f";
+const isCovered = () => document.querySelector(".modal.show") !== null;
+
+/**
+ * Open and close the bar. A second Ctrl+F, in the bar's field, is the browser's.
+ * @param {{earlier: boolean, later: boolean}} data
+ * @returns {{isOpen: boolean, open: () => void, close: () => void}} `close` gives the focus back to where it was
+ */
+export function useFinding({ earlier, later }) {
+  const [isOpen, setOpen] = useState(false);
+  const focused = useRef(null);
+  const isNeeded = useRef(false);
+  isNeeded.current = isOpen || earlier || later;
+  const open = useCallback(() => {
+    /** @type {HTMLInputElement|null} */
+    const field = document.querySelector(".find-field");
+    if (field !== null) return field.select();
+    focused.current = document.activeElement;
+    return flushSync(() => setOpen(true));
+  }, []);
+  const close = useCallback(() => {
+    setOpen(false);
+    if (focused.current?.isConnected) focused.current.focus({ preventScroll: true });
+  }, []);
+  useEffect(() => {
+    const onKeyDown = (event) => {
+      if (!isFindKey(event) || !isNeeded.current || isCovered() || event.target.matches?.(".find-field")) return;
+      event.preventDefault();
+      open();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, [open]);
+  return { isOpen, open, close };
+}
 
 const TYPING_PAUSE_MS = 150;
 const SLOW_AFTER_MS = 600; // until the bar says that it searches
@@ -19,10 +57,8 @@ const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are
 const NOTHING = { hits: [], more: false, pending: false, term: null };
 const FIELD_NAME = _("Find in this conversation");
 
-loadStyle(new URL("./find-bar.lazy.css", import.meta.url));
-
 /**
- * @typedef {{hits: string[], more: boolean, pending: boolean, term: import("./find-marks.lazy.mjs").Term|null, failed?:
+ * @typedef {{hits: string[], more: boolean, pending: boolean, term: import("./find-marks.mjs").Term|null, failed?:
  *   boolean}} Found
  */
 

@@ -65,7 +65,7 @@ function chooseFileName(language) {
     : "code.txt";
 }
 
-/** @param {HTMLTableElement} table @param {"csv"|"markdown"} format */
+/** @param {HTMLTableElement} table @param {string} format  "csv" or "markdown" */
 export function writeTable(table, format) {
   const rows = [...table.rows].map((row) => [...row.cells]);
   return format === "csv" ? writeCsv(rows) : writeMarkdown(rows);

@@ -1,16 +1,13 @@
 /** The form of a graph's inputs: beside the message, or instead of it. */
 import { findProblem } from "../lib/field-values.mjs";
-import { Choice, describeLine } from "../lib/form-fields.lazy.mjs";
+import { Choice, describeLine } from "../lib/form-fields.mjs";
 import { formatCount, formatValue } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
-import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
 const MAX_ROWS = 6;
-
-loadStyle(new URL("./input-form.lazy.css", import.meta.url));
 
 /**
  * @typedef {import("../lib/types.mjs").FormField} FormField
