@@ -1,6 +1,6 @@
 """Dash on the page's own server, and its requests checked in advance: it answers an unexpected one with an error.
 
-A callback's body must name a callback with its inputs and outputs. A file must be registered by a package.
+A callback's body must name a callback with its inputs and outputs.
 """
 
 import json
@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from dash import Dash
 from dash.backends import get_backend
-from dash.fingerprint import check_fingerprint
 from fastapi import FastAPI
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -29,7 +28,6 @@ PAGE_REQUEST_PREFIXES = (CALLBACK_PATH, "/api/actions/", "/api/panels")
 _JSON_PREFIXES = (CALLBACK_PATH, "/api/")
 # The others are files, and forms.
 _OTHER_BODIES = re.compile(r"/api/uploads/|.*/export\Z")
-PACKAGES_PREFIX = "/_dash-component-suites/"
 # A request of the page is parsed on the event loop: 2.5 MB of [] take 0.3 s.
 MAX_REQUEST_VALUES = 20_000
 # Dash writes `ALL` this way in the id of a pattern.
@@ -43,24 +41,17 @@ class DashRequests:
     `mend_texts` returns JSON whose escapes are valid text.
     """
 
-    def __init__(self, app: ASGIApp, dash: Dash, mend_texts: Callable[[bytes], bytes]) -> None:
+    def __init__(self, app: ASGIApp, mend_texts: Callable[[bytes], bytes]) -> None:
         self._app = app
-        self._dash = dash
         self._mend_texts = mend_texts
         self._log = RefusalLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer: Response | None = None
         if has_json_body(scope):
             body = await read_body(receive) or b""
             receive = replay_body(b"" if has_strange_values(body) else self._mend_texts(body), receive)
             send = self._note_refusal(scope, send)
-        elif scope["type"] == "http" and scope["path"].startswith(PACKAGES_PREFIX):
-            # Dash registers the files only at its first request, so this does it now.
-            self._dash._setup_server()  # type: ignore[no-untyped-call]
-            if not is_registered_file(scope["path"], self._dash.registered_paths):
-                answer = PlainTextResponse("Not Found\n", 404)
-        await (answer or self._app)(scope, receive, send)
+        await self._app(scope, receive, send)
 
     def _note_refusal(self, scope: Scope, send: Send) -> Send:
         async def send_and_note(message: Message) -> None:
@@ -97,11 +88,9 @@ class CallbackCheck:
             await self._app(scope, receive, send)
 
 
-def is_registered_file(path: str, registered: Mapping[str, Any]) -> bool:
-    """Return whether a package has registered the file at this address."""
-    package, _, name = path.removeprefix(PACKAGES_PREFIX).partition("/")
-    original, _ = check_fingerprint(name)  # type: ignore[no-untyped-call]
-    return original in registered.get(package, ())
+def answer_missing_file(_request: Request, _error: Exception) -> Response:
+    """Answer a request for a file that no package has registered: Dash raises `DependencyException`."""
+    return PlainTextResponse("Not Found\n", 404)
 
 
 def is_callback_request(request: Any, callbacks: Mapping[str, Any]) -> bool:

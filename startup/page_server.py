@@ -6,6 +6,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from dash import Dash
+from dash.exceptions import DependencyException
 from fastapi import FastAPI
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Scope
@@ -49,6 +50,7 @@ from server.dash_requests import (
     PAGE_REQUEST_PREFIXES,
     CallbackCheck,
     DashRequests,
+    answer_missing_file,
     make_backend,
     remove_dash_variables,
 )
@@ -144,7 +146,7 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy([*map(hash_script, load_inline_scripts().values()), *dash.csp_hashes()])
     read_address = partial(read_client_address, proxies=way_in.networks)
-    pages = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
+    pages = DashRequests(serve_page_at("/t/", server), replace_lone_surrogates)
     return Guard(
         serve_static_files(_add_layers(pages, services, read_address), page_files),
         hosts=_list_hosts(host, port) | ({public_url.partition("://")[2]} if public_url else set()),
@@ -208,6 +210,7 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
     remove_dash_variables()
     # This comes before Dash's own middleware, which encloses it.
     server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)
+    server.add_exception_handler(DependencyException, answer_missing_file)
     dash: page.Page = page.Page(
         "waymark",
         backend=make_backend(server),
