@@ -21,17 +21,15 @@ import { watchLostFocus } from "./modules/page/lost-focus.mjs";
 import { watchConfirmations } from "./modules/page/confirmations.mjs";
 import { authorizeDash, watchRequests } from "./modules/page/watched-callbacks.mjs";
 import { watchSession } from "./modules/page/own-session.mjs";
-import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
 import { watchNetworkReturn, watchRepeatedPresses } from "./modules/page/dialog-problems.mjs";
 import { clearFields, closeDialog, focusInDialog, navigate, openDialog, readAgain } from "./modules/page/callbacks.mjs";
-import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchVersion } from "./modules/page/new-version.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
 import { watchPanes } from "./modules/page/panes.mjs";
 import { showLink } from "./modules/dialogs/sharing.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
-import { OutageBanner } from "./modules/page/outage.mjs";
+import { followOutage } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/page/place-links.mjs";
 import { watchUndo } from "./modules/page/undoing.mjs";
 import { ImportButton } from "./modules/page/upload.mjs";
@@ -42,8 +40,7 @@ import { Transcript } from "./modules/transcript/transcript.mjs";
 
 // What Dash calls: components of components/widgets.py, and clientside callbacks.
 const components = {
-  Transcript, Composer, Threads, History, Log, SettingsButton, OutageBanner, Icon, ImportButton, PaneButton, BranchChip,
-  Time,
+  Transcript, Composer, Threads, History, Log, SettingsButton, Icon, ImportButton, Time,
 };
 const clientside = {
   watchFrame,
@@ -56,6 +53,7 @@ const clientside = {
   showLink,
   readAgain,
   readPanels,
+  followOutage,
   showUpdateToast,
   markToast,
 };

@@ -6,8 +6,8 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from components.panels import audit, chat, history, password, person, sessions, threads, undo_redo
-from components.widgets import BranchChip, Icon, PaneButton, build_menu_item
+from components.panels import audit, chat, history, outage, password, person, sessions, threads, undo_redo
+from components.widgets import Icon, build_menu_item
 from words import N_, _
 
 FRAME_ID = "shell"
@@ -35,6 +35,7 @@ def build_frame(items: Sequence[Component]) -> Component:
     history_edge = _build_pane_edge("history", _("Width of History"), 352)
     return html.Div(
         [
+            outage.build_banner(),
             html.Header(_build_topbar(items), className="topbar"),
             html.Nav([threads.layout(), threads_edge], className="pane pane-threads", **of_threads),
             html.Main(chat.layout(), id="chat", className="pane pane-chat"),
@@ -61,6 +62,9 @@ def _build_topbar(items: Sequence[Component]) -> list[Component]:
     brand = html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand")
     keys = html.Kbd([html.Span("Ctrl K", className="not-mac"), html.Span("⌘ K", className="only-mac")])
     find = [Icon(name="search"), html.Span(_("Search everything")), keys]
+    title = html.H1(id=chat.Ids.TITLE, dir="auto")
+    # History names the current branch (assets/modules/history/history.mjs).
+    branch = html.Span(id="branch-chip", className="branch-chip", hidden=True)
     theme: Any = {"title": _("Change the theme"), "data-command": _("Change the theme"), "className": "when-roomy"}
     names: Any = {
         "aria-expanded": "false",
@@ -69,8 +73,8 @@ def _build_topbar(items: Sequence[Component]) -> list[Component]:
         **_aria_label(_("Conversation menu")),
     }
     return [
-        html.Div([PaneButton(name="threads"), brand], className="topbar-start"),
-        html.Div([html.H1(id=chat.Ids.TITLE, dir="auto"), BranchChip()], className="topbar-title"),
+        html.Div([_build_pane_button("threads"), brand], className="topbar-start"),
+        html.Div([title, branch], className="topbar-title"),
         html.Button(find, id="open-palette", className="find", **_aria_label(_("Search everything"))),
         *undo_redo.bar_buttons(),
         html.Div(
@@ -81,8 +85,24 @@ def _build_topbar(items: Sequence[Component]) -> list[Component]:
             className="bar-menu",
         ),
         html.Button(Icon(name="theme"), id="theme", **theme),
-        PaneButton(name="history"),
+        _build_pane_button("history"),
     ]
+
+
+def _build_pane_button(pane: str) -> Component:
+    """Build the button that shows and hides a side pane. assets/modules/page/panes.mjs keeps its state and its title."""
+    if pane == "threads":
+        names, keys = (_("Conversations"), _("Show or hide the conversations")), "Control+B Meta+B"
+        signs = [html.Span(Icon(name="layout-sidebar"), className="pane-sign")]
+    else:
+        names, keys = (_("History"), _("Show or hide History")), "Control+Alt+B Meta+Alt+B"
+        signs = [
+            html.Span(Icon(name="layout-sidebar-reverse"), className="pane-sign when-wide"),
+            html.Span(Icon(name="diamond-fill"), className="pane-sign when-narrow"),
+        ]
+    label, command = names
+    described: Any = {"aria-controls": f"{pane}-pane", "aria-keyshortcuts": keys, "data-command": command}
+    return html.Button(signs, id=f"show-{pane}", **described, **_aria_label(label))
 
 
 def _build_menu(items: Sequence[Component]) -> list[Component]:

@@ -64,18 +64,6 @@ class ImportButton(_Widget):
     """The button to choose a file and upload it."""
 
 
-class PaneButton(_Widget):
-    """The button to show and hide a side pane, by its name: threads or history."""
-
-
-class BranchChip(_Widget):
-    """The branch beside the title."""
-
-
-class OutageBanner(_Widget):
-    """The banner while the database or the server is away."""
-
-
 class Icon(_Widget):
     """An icon by its name in Bootstrap Icons."""
 

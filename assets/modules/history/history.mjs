@@ -7,7 +7,7 @@ import { formatCount } from "../lib/format.mjs";
 import { useHistoryRequests } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { setShownBranch } from "../lib/shown-branch.mjs";
+import { setProperties } from "../lib/properties.mjs";
 import { Tip, useEndOfTips } from "../lib/tips.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
@@ -104,7 +104,10 @@ function useBranchName({ thread, branches }) {
     if (id && before.current.id && before.current.thread === thread) closeSheets();
     before.current = { thread, id };
   }, [thread, id]);
-  useEffect(() => setShownBranch(name === undefined ? null : { name, messages }), [name, messages]);
+  useEffect(() => {
+    const text = messages ? `${name} · ${formatCount(messages, "message")}` : "";
+    setProperties({ "branch-chip": { children: text, title: text, hidden: text === "" } });
+  }, [name, messages]);
 }
 
 /** The rows and the card of the selected one. */

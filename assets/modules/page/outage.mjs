@@ -1,15 +1,13 @@
 /** The banner during an outage. It polls the server and disappears after the recovery. */
-import { useActions } from "../lib/actions.mjs";
-import { icon } from "../lib/icons.mjs";
+import { sendOnce } from "../lib/actions.mjs";
 import { setProperties } from "../lib/properties.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 import { reportLostRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useEffect, useState } = window.React;
-const { createPortal } = window.ReactDOM;
-
 const POLL_MS = 2000;
+/** @type {ReturnType<typeof setTimeout>|null} while the banner is shown */
+let poll = null;
 
 /** @returns {Promise<{status: string, store: string}|null>} null when the server itself does not answer */
 async function fetchHealth() {
@@ -21,7 +19,7 @@ async function fetchHealth() {
 }
 
 /** @returns {boolean} whether the banner is shown */
-export const isOutageShown = () => document.querySelector(".outage") !== null;
+export const isOutageShown = () => poll !== null;
 
 /** Show the banner, until the server says that it has recovered. @param {string} text a sentence */
 export const showOutage = (text) => setProperties({ trouble: { data: { text } } });
@@ -31,47 +29,35 @@ export async function showOutageIfUnreachable() {
   if ((await fetchHealth()) === null) showOutage(_("The server does not answer."));
 }
 
-/** @param {{id: string, data?: {text: string}, setProps: Function}} props */
-export function OutageBanner(props) {
-  const act = useActions(props);
-  const [text, setText] = useState("");
-  useEffect(() => {
-    if (!props.data) return;
-    setText(props.data.text);
+/**
+ * Clientside callback: show the outage that an answer has told of. The server is polled until it has recovered, and its newest
+ * problem is shown.
+ * @param {{text: string}|undefined} data
+ */
+export function followOutage(data) {
+  if (data) {
+    showBanner(data.text);
     reportLostRequest();
-  }, [props.data]);
-  useRecovery(text !== "", setText, act);
-  if (text === "") return null;
-  const banner = h(
-    "div",
-    { id: props.id, className: "outage", role: "alert", "data-testid": "trouble" },
-    icon("exclamation-circle"),
-    h("p", null, _("{text} Your text is kept.", { text })),
-  );
-  return createPortal(banner, document.getElementById("shell"));
+    if (poll === null) poll = setTimeout(readHealth, POLL_MS);
+  }
+  return window.dash_clientside.no_update;
 }
 
-/** Poll the server until it has recovered, and show its newest problem. */
-function useRecovery(isOut, setText, act) {
-  useEffect(() => {
-    if (!isOut) return undefined;
-    let timer = 0;
-    let isUnmounted = false;
-    const poll = async () => {
-      const answer = await fetchHealth();
-      if (isUnmounted) return;
-      if (answer?.status === "ok") {
-        setText("");
-        act("recovered");
-        return;
-      }
-      if (answer?.status === "degraded") setText(answer.store);
-      timer = setTimeout(poll, POLL_MS);
-    };
-    timer = setTimeout(poll, POLL_MS);
-    return () => {
-      isUnmounted = true;
-      clearTimeout(timer);
-    };
-  }, [isOut, act]);
+async function readHealth() {
+  const health = await fetchHealth();
+  if (health?.status === "ok") {
+    poll = null;
+    showBanner("");
+    sendOnce("trouble", { type: "recovered" });
+    return;
+  }
+  if (health?.status === "degraded") showBanner(health.store);
+  poll = setTimeout(readHealth, POLL_MS);
 }
+
+/** @param {string} text a sentence; empty where there is no outage */
+const showBanner = (text) =>
+  setProperties({
+    outage: { hidden: text === "" },
+    "outage-text": { children: text && _("{text} Your text is kept.", { text }) },
+  });

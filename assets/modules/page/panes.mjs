@@ -2,12 +2,21 @@
  * The side panes: beside the conversation, where they fold, and below 64 em sheets over it, with their focus. The browser
  * remembers a fold and a width; first-paint.js applies them before the first paint, with the same keys.
  */
+import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
+import { setProperties } from "../lib/properties.mjs";
+import { _ } from "../lib/words.mjs";
+
 const NARROW = "(width < 64em)";
 const SMALL = "(width < 75em)"; // History is folded at first
 const SHEETS = { threads: "show-threads", history: "show-history" };
 const FOCUSABLE = 'button:not([disabled]), a[href], input, [tabindex="0"]';
 
-const listeners = new Set();
+/** The buttons of the bar. */
+const BUTTONS = {
+  threads: { label: _("Conversations"), keys: `${MODIFIER_KEY}+B` },
+  history: { label: _("History"), keys: `${MODIFIER_KEY}+Alt+B` },
+};
+
 /** @type {HTMLElement|null} */
 let opener = null;
 
@@ -15,19 +24,22 @@ const findShell = () => document.getElementById("shell");
 const findPane = (name) => document.querySelector(`.pane-${name}`);
 const findButton = (name) => document.getElementById(`show-${name}`);
 const getStorageKey = (name) => `waymark.pane.${name}`;
-const notify = () => listeners.forEach((listener) => listener());
 
 /** @returns {boolean} whether the side panes are sheets now */
 export const isNarrow = () => matchMedia(NARROW).matches;
 
-/** @param {() => void} listener called when a pane is shown or hidden @returns {() => void} ends it */
-export function subscribeToPanes(listener) {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+/** Say at the buttons of the bar which panes are shown. */
+export function describePanes() {
+  for (const name of /** @type {("threads"|"history")[]} */ (Object.keys(BUTTONS))) {
+    const isShown = isPaneShown(name);
+    const { label, keys } = BUTTONS[name];
+    const title = isShown ? _("Hide {label} ({keys})", { label, keys }) : _("Show {label} ({keys})", { label, keys });
+    setProperties({ [`show-${name}`]: { "aria-expanded": String(isShown), title } });
+  }
 }
 
 /** @param {"threads"|"history"} name */
-export function isPaneShown(name) {
+function isPaneShown(name) {
   if (isNarrow()) return findShell()?.classList.contains(SHEETS[name]) ?? false;
   const state = document.documentElement.getAttribute(`data-${name}`);
   return state ? state === "open" : name === "threads" || !matchMedia(SMALL).matches;
@@ -72,7 +84,7 @@ export function closeSheets({ restoreFocus = true } = {}) {
   setOthersInert(false);
   if (restoreFocus && opener?.isConnected) opener.focus({ preventScroll: true });
   opener = null;
-  notify();
+  describePanes();
   return true;
 }
 
@@ -101,7 +113,7 @@ export function showPane(name) {
   if (isPaneShown(name)) return;
   if (isNarrow()) openSheet(name);
   else setFolded(name, false);
-  notify();
+  describePanes();
 }
 
 /** @param {"threads"|"history"} name */
@@ -109,7 +121,7 @@ export function togglePane(name) {
   if (!isPaneShown(name)) return showPane(name);
   if (isNarrow()) return closeSheets();
   setFolded(name, true);
-  return notify();
+  return describePanes();
 }
 
 /** Toggle the conversations by Ctrl+B and History by Ctrl+Alt+B, and close sheets on Escape, unless a dialog is above. */
@@ -123,6 +135,10 @@ function onKeyDown(event) {
 
 export function watchPanes() {
   document.addEventListener("keydown", onKeyDown);
-  matchMedia(NARROW).addEventListener("change", () => (closeSheets({ restoreFocus: false }), notify()));
-  matchMedia(SMALL).addEventListener("change", notify);
+  document.addEventListener("click", ({ target }) => {
+    const button = /** @type {Element} */ (target).closest?.("#show-threads, #show-history");
+    if (button) togglePane(button.id === "show-threads" ? "threads" : "history");
+  });
+  matchMedia(NARROW).addEventListener("change", () => (closeSheets({ restoreFocus: false }), describePanes()));
+  matchMedia(SMALL).addEventListener("change", describePanes);
 }
