@@ -9,6 +9,7 @@ import { _ } from "../lib/words.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
 import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
+import { Chips } from "./attachments.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
 import { useChosenData } from "./chosen-data.mjs";
 import { GraphInputs } from "./graph-inputs.mjs";
@@ -20,7 +21,6 @@ import { PasteNotice } from "./pasting.mjs";
 import { countFiles } from "./queue.mjs";
 import { useSlash } from "./slash.mjs";
 import { useFilledText } from "./unsent-messages.mjs";
-import { Chips } from "./attachments.mjs";
 
 const { createElement: h, useEffect, useRef } = window.React;
 

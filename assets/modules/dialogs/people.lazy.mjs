@@ -1,5 +1,5 @@
 /** The people of this server: links for new ones, roles, new passwords, erasure. Only admins see it. */
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
 import { useNetworkReturn } from "../lib/online.mjs";

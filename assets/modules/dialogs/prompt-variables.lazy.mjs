@@ -1,5 +1,5 @@
 /** The dialog that asks for the variables of a prompt before its text is inserted. */
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
 import { _ } from "../lib/words.mjs";
 import { VARIABLE } from "./prompt-library.mjs";
 

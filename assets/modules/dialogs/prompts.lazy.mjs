@@ -1,6 +1,6 @@
 /** The dialog of the library of prompts: list, add, edit, delete, insert. */
 import { createRequestId } from "../lib/actions.mjs";
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
 import { icon } from "../lib/icons.mjs";
 import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";

@@ -1,7 +1,7 @@
 /** Bring the conclusion of another place, or messages of it, into the current branch as a note. */
 import { createRequestId } from "../lib/actions.mjs";
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
-import { useFetch } from "../lib/shown-content.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatUsage } from "../lib/format.mjs";
 import { nameModel } from "../lib/model-names.mjs";
 import { refreshPanels } from "../lib/panels.mjs";

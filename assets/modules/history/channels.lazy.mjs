@@ -1,5 +1,5 @@
 /** The values of a graph at a place as folded trees, with their differences from another place. */
-import { useFetch } from "../lib/shown-content.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";

@@ -1,6 +1,6 @@
 /** Two positions of the conversation side by side, turn by turn: their common messages, and what differs after these. */
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
-import { useFetch } from "../lib/shown-content.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount, formatNumber } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";

@@ -1,5 +1,5 @@
 /** The state of a graph at a place: all its values, and how they differ from another place. */
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
 import { _ } from "../lib/words.mjs";
 import { Channels, NO_PLACE } from "./channels.lazy.mjs";
 import { CURRENT_POSITION, PositionSelect } from "./position-select.lazy.mjs";

@@ -1,5 +1,5 @@
 /** A plot of the conversation's tokens, with its checkpoints and the tokens that summaries saved. */
-import { useFetch } from "../lib/shown-content.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount, formatNumber } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";

@@ -2,9 +2,9 @@
 import { shareCheckpoint } from "../dialogs/sharing.mjs";
 import { copyLink } from "../lib/addresses.mjs";
 import { icon } from "../lib/icons.mjs";
+import { Menu } from "../lib/menu.mjs";
 import { _ } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
-import { Menu } from "../lib/menu.mjs";
 
 const { createElement: h, useState } = window.React;
 

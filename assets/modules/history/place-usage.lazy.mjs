@@ -2,7 +2,7 @@
  * The tokens and the cost of all answers up to a place, by model. Fetched when the selection stays there: keys walk past
  * many places.
  */
-import { useFetch } from "../lib/shown-content.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatModelUsages, formatUsage } from "../lib/format.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";

@@ -1,7 +1,7 @@
 /** Ask the questions of a place once more, on a new branch: the model, the instructions and the first question. */
 import { createRequestId } from "../lib/actions.mjs";
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
-import { useFetch } from "../lib/shown-content.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
 import { nameModelAmong } from "../lib/model-names.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";

@@ -1,6 +1,6 @@
 /** The messages that a summary replaced, read-only, with a button to branch from them. */
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
-import { useFetch } from "../lib/shown-content.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { _ } from "../lib/words.mjs";
 import { ReadOnlyMessage } from "./read-only-message.lazy.mjs";

@@ -1,6 +1,6 @@
 /** The messages of a sub-agent: those of one call in the fold below its card, and all of them in a dialog. */
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
-import { useFetch } from "../lib/shown-content.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";

@@ -1,5 +1,5 @@
 /** The question before an export is saved that no import takes. */
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;

@@ -30,8 +30,8 @@ export async function showOutageIfUnreachable() {
 }
 
 /**
- * Clientside callback: show the outage that an answer has told of. The server is polled until it has recovered, and its newest
- * problem is shown.
+ * Clientside callback: show the outage that an answer has told of. The server is polled until it has recovered, and its
+ * newest problem is shown.
  * @param {{text: string}|undefined} data
  */
 export function followOutage(data) {

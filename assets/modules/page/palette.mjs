@@ -4,7 +4,7 @@
  */
 import { isGoing, useChosenThread, whenShown } from "../lib/chosen-thread.mjs";
 import { GO_BACK, listCommands, useChoicesRevision } from "../lib/commands.mjs";
-import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
+import { ReadingDialog, useDialog } from "../lib/dialog.mjs";
 import { foldText } from "../lib/fold.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
 import { MODIFIER_KEY } from "../lib/modifier-key.mjs";

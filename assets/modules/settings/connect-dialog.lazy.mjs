@@ -2,7 +2,7 @@
  * The form that connects a model: a provider, its key and address, and the model. The server tries it before it keeps
  * anything.
  */
-import { FormDialog } from "../lib/dialog.lazy.mjs";
+import { FormDialog } from "../lib/dialog.mjs";
 import { useNetworkReturn } from "../lib/online.mjs";
 import { send } from "../lib/send.mjs";
 import { _ } from "../lib/words.mjs";

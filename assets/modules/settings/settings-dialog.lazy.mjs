@@ -1,5 +1,5 @@
 /** The dialog for the settings of one conversation: the model, the instructions, and whether the agent may go back. */
-import { FormDialog } from "../lib/dialog.lazy.mjs";
+import { FormDialog } from "../lib/dialog.mjs";
 import { icon } from "../lib/icons.mjs";
 import { LANGUAGES, chooseLanguage, readLanguageChoice } from "../lib/language.lazy.mjs";
 import { nameModelAmong } from "../lib/model-names.mjs";

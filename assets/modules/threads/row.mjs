@@ -3,11 +3,11 @@ import { copyLink } from "../lib/addresses.mjs";
 import { findDirection } from "../lib/direction.mjs";
 import { formatBriefAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { Menu } from "../lib/menu.mjs";
 import { NameField } from "../lib/name-field.mjs";
 import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { RowTags } from "./tags.mjs";
-import { Menu } from "../lib/menu.mjs";
 
 const { createElement: h, memo, useState } = window.React;
 

@@ -1,5 +1,5 @@
 /** The dialog that gives conversations tags: existing ones are completed, and a new one is typed. */
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";

@@ -1,5 +1,5 @@
 /** The dialog of all tags: filter the list by one, rename it, remove it everywhere, bring it back. */
-import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { ReadingDialog } from "../lib/dialog.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";

@@ -1,8 +1,8 @@
 /** The checkpoints at a message: a diamond with a name beside it; where there is no margin, above it or below a question. */
 import { openCheckpoint } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
-import { _ } from "../lib/words.mjs";
 import { Menu } from "../lib/menu.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, memo, useState } = window.React;
 

@@ -5,12 +5,12 @@ import { copyText, explainSelection } from "../lib/copying.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
+import { Menu } from "../lib/menu.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { LOST_EVENT } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
-import { Menu } from "../lib/menu.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 

@@ -1,13 +1,13 @@
 /** One message of the transcript. */
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
+import { AttachedFiles, ExcerptOrigin } from "../message/attachments.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
 import { ShowAllCalls } from "../message/show-all.mjs";
 import { Tool } from "../message/tool-card.mjs";
 import { Editor } from "./editing.mjs";
 import { MessageFoot } from "./message-foot.mjs";
 import { Reasoning } from "./reasoning.mjs";
-import { AttachedFiles, ExcerptOrigin } from "../message/attachments.mjs";
 
 const { createElement: h, memo } = window.React;
 

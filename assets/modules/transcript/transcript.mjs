@@ -12,6 +12,7 @@ import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
 import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
+import { Candidates } from "./candidate-cards.mjs";
 import { leaveCandidates, pickCandidates } from "./candidates.mjs";
 import { hasEndedBadly, hasRunEnd, listModels, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
@@ -24,14 +25,13 @@ import { Marks } from "./marks.mjs";
 import { Message } from "./message.mjs";
 import { NoticeBanner, Outcome } from "./outcome.mjs";
 import { PrintNote } from "./print-note.mjs";
+import { Questions } from "./questions.mjs";
 import { TimeEnd } from "./removed.mjs";
 import { RerunBanner } from "./rerun.mjs";
 import { useScrollToMessage } from "./scroll-to-message.mjs";
 import { useScrolling } from "./scrolling.mjs";
 import { useStream } from "./stream.mjs";
 import { Welcome } from "./welcome.mjs";
-import { Candidates } from "./candidate-cards.mjs";
-import { Questions } from "./questions.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
