@@ -5,8 +5,6 @@ import { _ } from "../lib/words.mjs";
 
 const { useCallback, useEffect, useMemo, useRef, useState, createElement: h } = window.React;
 
-const UNREACHABLE_TEXT = _("The files could not be attached: the server does not answer.");
-
 /**
  * @typedef {import("../lib/types.mjs").ChosenFile[]} Files
  * @typedef {{owner: {thread: string|null}, count: number, isTaken: boolean, accepted: {files: Files, problem:
@@ -73,7 +71,7 @@ function buildReadingActions({ open, owner, give, getFiles, render }) {
     render();
     const read = async () => {
       await Promise.all(earlier.map(({ ended }) => ended)); // their files count in the limits of a message
-      reading.accepted = await readChosen(chosen, [...attached, ...earlier.flatMap(({ accepted }) => accepted.files)]);
+      reading.accepted = await readFiles(chosen, [...attached, ...earlier.flatMap(({ accepted }) => accepted.files)]);
     };
     reading.ended = read();
     await reading.ended;
@@ -98,14 +96,6 @@ function buildReadingActions({ open, owner, give, getFiles, render }) {
 /** @param {Reading[]} readings @returns {string|null} why files were not accepted */
 export const findProblem = (readings) =>
   readings.map(({ accepted }) => accepted?.problem).filter(Boolean).join("\n") || null;
-
-async function readChosen(chosen, attached) {
-  try {
-    return await readFiles(chosen, attached);
-  } catch {
-    return { files: [], problem: UNREACHABLE_TEXT };
-  }
-}
 
 /** Attach files that are dropped anywhere on the conversation. */
 function useFileDrop(attach) {
