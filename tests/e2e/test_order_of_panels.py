@@ -1,7 +1,5 @@
-"""The order in which a change is shown: the conversation first, and the lists in a later frame."""
+"""What a person sees of a change or of another conversation, however its replies come."""
 
-import re
-from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import APIResponse, Route, expect
@@ -12,38 +10,6 @@ from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-# The frame in which the conversation has so many messages, and the first one in which History changes.
-RECORD = """(messages) => {
-  window.shownIn = {};
-  window.bothShown = new Promise((resolve) => {
-    let frame = 0;
-    const count = () => {
-      frame += 1;
-      for (const root of ["chat", "history"]) if (shownIn[root] === "now") shownIn[root] = frame;
-      if (shownIn.chat && shownIn.history) return resolve(shownIn.chat < shownIn.history);
-      requestAnimationFrame(count);
-    };
-    requestAnimationFrame(count);
-  });
-  const watch = (root, isShown) =>
-    new MutationObserver(() => isShown() && (shownIn[root] ??= "now")).observe(
-      document.querySelector(`.pane-${root}`),
-      { childList: true, subtree: true, attributes: true, characterData: true });
-  watch("chat", () => document.querySelectorAll("#transcript article").length === messages);
-  watch("history", () => true);
-}"""
-# The conversation that is shown when the address changes; a reading is waited for, however busy the machine is.
-RECORD_FOLLOWED = """() => {
-  const wait = window.setTimeout;
-  window.setTimeout = (work, ms, ...rest) => (ms === 300 ? 0 : wait(work, ms, ...rest));
-  window.followed = new Promise((resolve) => {
-    const { pushState } = history;
-    history.pushState = (...entry) => {
-      resolve(document.getElementById("transcript").dataset.thread);
-      pushState.apply(history, entry);
-    };
-  });
-}"""
 ACTIONS = "**/api/actions/restore-dialog"
 
 
@@ -57,16 +23,15 @@ def page(shared_server: Server, visit: Visit) -> Page:
     return page
 
 
-def test_a_restore_is_sent_once_and_shows_the_conversation_first(page: Page) -> None:
+def test_a_restore_is_sent_once(page: Page) -> None:
     button = page.ask_to_restore("First").get_by_role("button", name="Restore", exact=True)
     held: list[Route] = []
     page.tab.route(ACTIONS, lambda route: held.append(route))  # noqa: PLW0108  (Playwright marks its handlers)
     button.dblclick()
     page.expect_messages(4)  # nothing is shown before it is done
-    page.tab.evaluate(RECORD, 2)
     assert len(held) == 1
     held[0].continue_()
-    assert page.tab.evaluate("bothShown")
+    page.expect_messages(2)
     expect(page.notice).to_contain_text("Restored to First")
     page.undo()
     page.expect_messages(4)
@@ -85,28 +50,6 @@ def test_the_reply_to_a_restore_fills_the_field_though_its_change_is_shown_alrea
     page.tab.unroute("**/api/panels")  # and what was held goes on
     page.undo()
     expect(page.composer).to_have_value("")
-
-
-def test_another_conversation_is_shown_before_the_lists(page: Page) -> None:
-    page.new_conversation()
-    page.say("Another one")
-    page.tab.evaluate(RECORD, 4)
-    page.threads.filter(has_text="Hello").first.click()
-    assert page.tab.evaluate("bothShown")
-    page.expect_checkpoints(("First", 2))
-    page.say("Thank you again")
-    page.expect_messages(6)
-
-
-def test_another_conversation_is_shown_before_dash_follows_to_its_address(page: Page) -> None:
-    page.new_conversation()
-    page.say("Another one")
-    page.tab.evaluate(RECORD_FOLLOWED)
-    page.threads.filter(has_text="Hello").first.click()
-    thread = page.tab.evaluate("followed")
-    expect(page.tab).to_have_url(re.compile(f"/t/{re.escape(quote(thread))}$"))
-    page.say("Thank you again")
-    page.expect_messages(6)
 
 
 def test_the_address_follows_where_the_reading_is_late(page: Page) -> None:

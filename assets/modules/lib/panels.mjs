@@ -7,7 +7,7 @@ import { beginMove, endMove, isMove } from "./moves.mjs";
 import { request } from "./page-request.mjs";
 import { waitForPaint } from "./painting.mjs";
 import { setProperties } from "./properties.mjs";
-import { countShown, getData, isShowingAll, showData, showInOrder, showWaiting } from "./shown-panels.mjs";
+import { countShown, getData, showData, showReading } from "./shown-panels.mjs";
 import { getListSeen } from "./thread-list.mjs";
 import { showToastOf } from "./toast.mjs";
 import { keepReply } from "./tracked-request.mjs";
@@ -15,7 +15,6 @@ import { keepReply } from "./tracked-request.mjs";
 const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
 const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
 const FIELD = "composer-panel";
-const MAX_LEAD_MS = 300; // of a reading that is shown before Dash has followed to its address
 
 /**
  * The page as Dash knows it. `shown` is the address of what the panels show, `going` one to which Dash still has to go, and
@@ -71,7 +70,7 @@ async function applyReply({ head, panels, ...others }, action, sent) {
     page.begun = head.data.go;
     await waitForFirstWord(sent.at); // rendering the reply would delay it
   }
-  if (panels && isAhead(panels, sent)) showInOrder(panels, others);
+  if (panels && isAhead(panels, sent)) showReading(panels, others);
   else setProperties({ ...others, ...(panels && isHere(panels, sent) && fillField(head.data)) });
   if (isBeginning) return followBegun(head.data.go, sent);
   if (!head) return;
@@ -126,7 +125,7 @@ function showPanels(panels, others, head, { pathname, window }) {
   shownRead = newestRead;
   page.update = head.data;
   begunRead = { pathname, update: head.data, window, number: newestRead, reply: Promise.resolve(null) };
-  showInOrder({ ...panels, head }, others);
+  showReading({ ...panels, head }, others);
 }
 
 /**
@@ -148,10 +147,10 @@ export async function readPanels(pathname, update, shownWindow) {
   const read = await begun.reply;
   if (begun.number < shownRead || pathname !== page.pathname) return;
   if (read === null) return reportUnread(pathname);
-  if (!begun.isShown) {
-    if (!isCurrent(begun, read)) return;
-    await showReading(begun, read);
-  }
+  if (!isCurrent(begun, read)) return;
+  shownRead = begun.number;
+  Object.assign(page, { shown: pathname, begun: null });
+  showReading(read);
   await waitForPaint();
   if (page.shown === pathname) reportShown(pathname);
 }
@@ -161,13 +160,6 @@ const isCurrent = ({ number, pathname, shown }, read) =>
   number >= shownRead &&
   pathname === (page.going ?? page.pathname) &&
   (shown === countShown() || !isOlder(read)); // else the server has gone back, to a backup: it is right
-
-function showReading(begun, read, others = {}) {
-  begun.isShown = true;
-  shownRead = begun.number;
-  Object.assign(page, { shown: begun.pathname, begun: null });
-  return showInOrder({ ...read, ...others });
-}
 
 /** Follow Dash to an address: where no click has named it, the user went back or forward, or a dialog went on to it. */
 function followAddress(pathname) {
@@ -191,20 +183,11 @@ function beginRead(pathname, update) {
   return read;
 }
 
-/**
- * Go to an address that the user has chosen. Dash, which takes as long for it as the server for the reading, follows when
- * the conversation is painted; at once where the reading takes long.
- * @param {string} address
- */
-export async function goTo(address) {
+/** Go to an address that the user has chosen. @param {string} address */
+export function goTo(address) {
   Object.assign(page, { begun: null, going: address });
   chooseThread(address);
-  const begun = beginUpdate();
-  const read = await Promise.race([begun.reply, new Promise((resolve) => setTimeout(resolve, MAX_LEAD_MS, null))]);
-  if (begunRead !== begun || page.going !== address) return; // Dash, or the user, has gone on
-  const head = { head: { data: begun.update } };
-  if (read !== null && isCurrent(begun, read)) showReading(begun, read, head);
-  else setProperties(head);
+  refreshPanels();
 }
 
 /**
@@ -257,7 +240,7 @@ export async function refreshThreads() {
   while (isOutdated) {
     const before = describeReads();
     const read = await request("/api/panels", { ...describePage(), list_only: true });
-    isOutdated = read !== null && (!isShowingAll() || before !== describeReads());
+    isOutdated = read !== null && before !== describeReads();
     if (read !== null && !isOutdated) showData(read);
   }
   isReadingList = false;
@@ -285,7 +268,6 @@ export function applyListChange({ fields, threads }) {
  */
 export function applyTurn({ properties, data }) {
   if (Object.keys(data).some((id) => !getData(id))) return false;
-  showWaiting(); // it is older than the turn
   const changed = Object.entries(data).map(([id, change]) => [id, { data: changeData(getData(id), change) }]);
   showData({ ...properties, ...Object.fromEntries(changed) });
   if (openReads.size > 0) shownRead = newestRead + 1; // drops what is being read
