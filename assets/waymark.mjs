@@ -6,7 +6,7 @@
  */
 import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
-import { readPanels, watchReturns } from "./modules/lib/panels.mjs";
+import { beginPanels, readPanels, watchReturns } from "./modules/lib/panels.mjs";
 import { watchPerson } from "./modules/lib/session.mjs";
 import { Time } from "./modules/lib/time.mjs";
 import { markToast, showUpdateToast } from "./modules/lib/toast.mjs";
@@ -81,3 +81,4 @@ watchFormulaCopies();
 watchReturns();
 watchVersion();
 watchPlaceOfAddress();
+beginPanels();

@@ -29,7 +29,7 @@ let shownRead = 0;
 const openReads = new Set();
 let listWishes = 0; // how often the list alone was wanted
 let isReadingList = false;
-/** @type {any} */ let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
+/** @type {any} */ let begunRead = null; // the newest reading that has begun, until Dash calls for it
 
 /**
  * Send an action, and apply its reply. The page goes to a conversation that begins after the first word, because reading
@@ -140,7 +140,7 @@ export async function readPanels(pathname, update, shownWindow) {
   const isBegun =
     begunRead !== null &&
     begunRead.pathname === pathname &&
-    begunRead.update.tick === update?.tick &&
+    begunRead.update?.tick === update?.tick &&
     begunRead.window === page.window;
   const begun = isBegun ? begunRead : beginRead(pathname, page.update);
   if (isBegun) begunRead = null;
@@ -205,6 +205,9 @@ export function goToBegun(thread, visit) {
   Object.assign(page, { begun: buildPath(thread), going: buildPath(thread) });
   refreshPanels();
 }
+
+/** Begin to read the panels of the page's address, while Dash begins. */
+export const beginPanels = () => void (begunRead = beginRead(location.pathname, null));
 
 /** Go back or forward with the browser. */
 export function watchReturns() {
