@@ -40,7 +40,8 @@ def run(handlers: Handlers, **fields: Any) -> Answer:
 
 
 def list_pressed(list_id: str) -> set[str]:
-    return {kind for name, kind in PRESSED.findall((MODULES / "page/undoing.mjs").read_text()) if name == list_id}
+    pressing = "".join((MODULES / "page" / name).read_text() for name in ("undoing.mjs", "outage.mjs"))
+    return {kind for name, kind in PRESSED.findall(pressing) if name == list_id}
 
 
 @pytest.mark.parametrize("list_id", ROOMS)

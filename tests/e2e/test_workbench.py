@@ -212,7 +212,7 @@ def test_the_bar_names_the_branch_and_its_length(shared_server: Server, visit: V
     page.press_in_menu("Clear conversation")
     page.confirm("Clear")
     page.expect_messages(0)
-    expect(chip).to_have_count(0)
+    expect(chip).to_be_hidden()
 
 
 @pytest.mark.slow
