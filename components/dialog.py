@@ -101,7 +101,9 @@ def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
         ClientsideFunction("waymark", "focusInDialog"),
         Output(f"{identifier}-cancel", "key"),
         Input(identifier, "is_open"),
-        Input(f"{identifier}-{first}", "id"),
+        State(f"{identifier}-{first}", "id"),
+        # Dash would run it for each dialog while the page begins.
+        prevent_initial_call=True,
     )
     close_on(app, identifier, Input(f"{identifier}-cancel", "n_clicks"))
 

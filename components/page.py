@@ -227,6 +227,7 @@ def register(app: Page, services: Services) -> None:
         ClientsideFunction("waymark", "navigate"),
         Output(page_state.Ids.URL, "pathname"),
         Input(page_state.Ids.UPDATE, "data"),
+        prevent_initial_call=True,
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "cycleTheme"),

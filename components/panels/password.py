@@ -74,6 +74,7 @@ def register(app: Dash, services: Services) -> None:
         *(Output(field, "value") for field in FIELDS),
         Input(Ids.DIALOG, "is_open"),
         *(State(field, "id") for field in FIELDS),
+        prevent_initial_call=True,
     )
 
     @app.callback(
