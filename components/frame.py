@@ -6,7 +6,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from components.panels import audit, chat, history, outage, password, person, sessions, threads, undo_redo
+from components.panels import chat, history, outage, password, person, threads, undo_redo
 from components.widgets import Icon, build_menu_item
 from words import N_, _
 
@@ -27,8 +27,8 @@ def build_skip_links() -> Component:
     return html.Nav(items, className="skip-links", **_aria_label(_("Skip links")))
 
 
-def build_frame(items: Sequence[Component]) -> Component:
-    """Build the bar and the three panes. The items are the panels' own in the menu of the bar."""
+def build_frame(items: Sequence[Component], app_items: Sequence[Component]) -> Component:
+    """Build the bar and the three panes. The items are the panels' own in the two groups of the bar's menu."""
     of_threads: Any = {"id": "threads-pane", "aria-labelledby": "threads-heading"}
     of_history: Any = {"id": "history-pane", "aria-labelledby": "history-heading"}
     threads_edge = _build_pane_edge("threads", _("Width of the conversations"), 256)
@@ -36,7 +36,7 @@ def build_frame(items: Sequence[Component]) -> Component:
     return html.Div(
         [
             outage.build_banner(),
-            html.Header(_build_topbar(items), className="topbar"),
+            html.Header(_build_topbar(_build_menu(items, app_items)), className="topbar"),
             html.Nav([threads.layout(), threads_edge], className="pane pane-threads", **of_threads),
             html.Main(chat.layout(), id="chat", className="pane pane-chat"),
             html.Aside([history_edge, history.layout()], className="pane pane-history", **of_history),
@@ -57,7 +57,7 @@ def _build_pane_edge(pane: str, label: str, width: int) -> Component:
     return html.Div(className="pane-edge", role="separator", tabIndex=0, **described)
 
 
-def _build_topbar(items: Sequence[Component]) -> list[Component]:
+def _build_topbar(menu: Sequence[Component]) -> list[Component]:
     """Build the bar: the conversation, the search, undo and redo, and a menu with everything else."""
     brand = html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand")
     keys = html.Kbd([html.Span("Ctrl K", className="not-mac"), html.Span("⌘ K", className="only-mac")])
@@ -80,7 +80,7 @@ def _build_topbar(items: Sequence[Component]) -> list[Component]:
         html.Div(
             [
                 html.Button(Icon(name="three-dots"), id="show-more", **names),
-                html.Div(_build_menu(items), id="more", role="group", **_aria_label(_("Conversation menu"))),
+                html.Div(menu, id="more", role="group", **_aria_label(_("Conversation menu"))),
             ],
             className="bar-menu",
         ),
@@ -105,27 +105,32 @@ def _build_pane_button(pane: str) -> Component:
     return html.Button(signs, id=f"show-{pane}", **described, **_aria_label(label))
 
 
-def _build_menu(items: Sequence[Component]) -> list[Component]:
-    """Build the items of the menu. On a phone, some of them press a button for which the bar has no room."""
+def _build_menu(items: Sequence[Component], app_items: Sequence[Component]) -> list[Component]:
+    """Build the two groups of the menu. On a phone, some items press a button for which the bar has no room."""
     for_phones: Any = [
         {"className": "menu-item when-phone", "data-press": button} for button in (undo_redo.Ids.REDO, "theme")
     ]
     summarise: Any = {"data-run": _(SUMMARISE_COMMAND)}
     run_again: Any = {"data-run": _(RUN_AGAIN_COMMAND)}
-    return [
-        html.Button([Icon(name="redo"), html.Span(_("Redo"))], **for_phones[0]),
-        *items,
+    redo = html.Button([Icon(name="redo"), html.Span(_("Redo"))], **for_phones[0])
+    theme = html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1])
+    keys = build_menu_item("keyboard", _("Keys"), "keys")
+    changes = [
         build_menu_item("text-wrap", _("Summarise…"), "summarise", **summarise),
         build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),
-        html.Hr(),
-        sessions.build_item(),
-        audit.build_item(),
-        build_menu_item("keyboard", _("Keys"), "keys"),
-        html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1]),
-        html.Hr(),
         undo_redo.build_clear_item(),
-        person.build_line([password.build_item()]),
     ]
+    of_conversation = [redo, *items, html.Div(changes, id=undo_redo.Ids.CHANGES, hidden=True)]
+    return [
+        _build_group("more-conversation", _("This conversation"), of_conversation),
+        _build_group("more-app", "Waymark", [*app_items, keys, theme, person.build_line([password.build_item()])]),
+    ]
+
+
+def _build_group(identifier: str, name: str, items: Sequence[Component]) -> Component:
+    labelled: Any = {"aria-labelledby": f"{identifier}-name"}
+    heading = html.Div(name, id=f"{identifier}-name", className="menu-heading")
+    return html.Div([heading, *items], id=identifier, className="menu-group", role="group", **labelled)
 
 
 def _aria_label(name: str) -> Any:

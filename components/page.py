@@ -70,13 +70,13 @@ PANELS: tuple[Panel, ...] = (
     export_dialog.PANEL,
     share_dialog.PANEL,
     import_dialog.PANEL,
+    usage.PANEL,
     toast.PANEL,
     outage.PANEL,
     person.PANEL,
     password.PANEL,
     sessions.PANEL,
     audit.PANEL,
-    usage.PANEL,
 )
 
 
@@ -169,7 +169,10 @@ def build_parts(_language: str) -> list[Component]:
     return [
         page_state.layout(),
         build_skip_links(),
-        build_frame([button for panel in PANELS for button in panel.buttons()]),
+        build_frame(
+            [button for panel in PANELS for button in panel.buttons()],
+            [button for panel in PANELS for button in panel.app_buttons()],
+        ),
         *(each for panel in PANELS for each in panel.list_dialogs()),
     ]
 

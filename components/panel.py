@@ -34,8 +34,9 @@ class Panel:
     dialogs: Callable[[], Sequence[Component]] = _build_nothing
     confirmations: Sequence[Confirmation] = ()
     read_dialogs: Sequence[ReadDialog] = ()
-    # These buttons are in the bar's menu.
+    # These buttons are in the bar's menu: what acts on the conversation, and what does not.
     buttons: Callable[[], Sequence[Component]] = _build_nothing
+    app_buttons: Callable[[], Sequence[Component]] = _build_nothing
     show: Callable[[Services, PageLocation], Properties] = lambda *_: {}
     show_turn: Callable[[Services, Turn], TurnChanges] = _change_nothing
     # Handlers are grouped by the id of the list that reports the actions.

@@ -43,8 +43,8 @@ class Ids(StrEnum):
 FILTERS = (Ids.PERSON, Ids.KIND)
 
 
-def build_item() -> Component:
-    return build_menu_item("shield-check", _(TITLE), Ids.BUTTON, hidden=True)
+def buttons() -> list[Component]:
+    return [build_menu_item("shield-check", _(TITLE), Ids.BUTTON, hidden=True)]
 
 
 def build_filters() -> list[Component]:
@@ -137,8 +137,10 @@ def may_read(services: Services) -> bool:
 
 
 def show(services: Services, _: PageLocation) -> Properties:
-    return {Ids.BUTTON: {"hidden": not may_read(services)}}
+    """Hide the item from those who may not read the log, and where nobody signs in: it would tell of one person alone."""
+    has_sign_in = services.store.database.separates_owners or services.sessions is not None
+    return {Ids.BUTTON: {"hidden": not (has_sign_in and may_read(services))}}
 
 
 DIALOG = ReadDialog(Ids.DIALOG, TITLE, Ids.BUTTON, read, build_filters, states=[State(each, "value") for each in FILTERS])
-PANEL = Panel(register=register, read_dialogs=[DIALOG], show=show)
+PANEL = Panel(register=register, read_dialogs=[DIALOG], app_buttons=buttons, show=show)

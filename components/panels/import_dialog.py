@@ -292,4 +292,4 @@ def show(_services: Services, _location: page_state.PageLocation) -> Properties:
     return {Ids.UPLOAD: {"data": {"hidden": get_acting_role() == READER}}}
 
 
-PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons, show=show)
+PANEL = Panel(register=register, dialogs=dialogs, app_buttons=buttons, show=show)

@@ -23,6 +23,7 @@ from components.dialog import (
     rows_of,
 )
 from components.panel import Panel
+from components.properties import Properties
 from components.services import Services
 from components.shapes import Count, check_shape
 from components.views import change_log, operations
@@ -56,7 +57,11 @@ class _Shown(TypedDict):
 
 
 def buttons() -> list[Component]:
-    return [build_menu_item("clock-history", _(DIALOG_TITLE), Ids.BUTTON)]
+    return [build_menu_item("clock-history", _(DIALOG_TITLE), Ids.BUTTON, hidden=True)]
+
+
+def show(_: Services, location: page_state.PageLocation) -> Properties:
+    return {Ids.BUTTON: {"hidden": location.thread_id is None}}
 
 
 async def read(services: Services, thread_id: str | None, opened: Any, shown: Any) -> Sequence[Component]:
@@ -172,4 +177,4 @@ DIALOG = ReadDialog(
     fields=lambda: [dcc.Store(id=Ids.LOG)],
     states=[State(f"{Ids.DIALOG}-opened", "data"), State(Ids.LOG, "data")],
 )
-PANEL = Panel(register=register, read_dialogs=[DIALOG], buttons=buttons, actions=ACTIONS)
+PANEL = Panel(register=register, read_dialogs=[DIALOG], buttons=buttons, actions=ACTIONS, show=show)

@@ -33,8 +33,8 @@ class Ids(StrEnum):
     SIGN_OUT = "sessions-sign-out"
 
 
-def build_item() -> Component:
-    return build_menu_item("person", _(TITLE), Ids.BUTTON)
+def buttons() -> list[Component]:
+    return [build_menu_item("person", _(TITLE), Ids.BUTTON, hidden=True)]
 
 
 def build_buttons() -> list[Component]:
@@ -43,7 +43,7 @@ def build_buttons() -> list[Component]:
 
 async def read(services: Services, _thread_id: str | None = None) -> Sequence[Component]:
     if services.sessions is None:
-        return [html.P(_("No sign-in is set up, so there are no sessions."))]
+        return []
     current = services.sessions.find_current(get_request())
     found = await services.sessions.list_open(get_request())
     rows = [_build_row(each, is_current=current is not None and each.id == current.id) for each in found]
@@ -86,9 +86,9 @@ def register(app: Dash, services: Services) -> None:
 
 
 def show(services: Services, _: PageLocation) -> Properties:
-    """Hide the item for a proxy's sessions, which are not Waymark's."""
-    return {Ids.BUTTON: {"hidden": services.store.database.separates_owners and not services.has_own_sign_in}}
+    """Hide the item where nobody signs in here: the sessions of a proxy are not Waymark's."""
+    return {Ids.BUTTON: {"hidden": services.sessions is None}}
 
 
 DIALOG = ReadDialog(Ids.DIALOG, TITLE, Ids.BUTTON, read, buttons=build_buttons)
-PANEL = Panel(register=register, read_dialogs=[DIALOG], show=show)
+PANEL = Panel(register=register, read_dialogs=[DIALOG], app_buttons=buttons, show=show)

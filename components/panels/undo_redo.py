@@ -29,6 +29,8 @@ STOP_FIRST_HINT = N_("Stop the running answer first")
 
 class Ids(StrEnum):
     CLEAR_BUTTON = "clear"
+    # The items that change all of the conversation: there are none on the start page.
+    CHANGES = "more-changes"
     UNDO = "undo"
     REDO = "redo"
     # The buttons name changes of this thread and version.
@@ -96,14 +98,20 @@ def _describe_buttons(
         Ids.UNDO: {"disabled": undo is None, "title": undo_title},
         Ids.REDO: {"disabled": redo is None, "title": redo_title},
         Ids.CLEAR_BUTTON: {"disabled": is_empty},
+        Ids.CHANGES: {"hidden": shown_state is None},
         Ids.SHOWN_STATE: {"data": shown_state},
     }
 
 
 def _disable_buttons(shown_state: page_state.UndoTarget | None, reason: str, *, is_clear_disabled: bool) -> Properties:
     step = {"disabled": True, "title": reason}
-    clear = {"disabled": is_clear_disabled}
-    return {Ids.UNDO: step, Ids.REDO: step, Ids.CLEAR_BUTTON: clear, Ids.SHOWN_STATE: {"data": shown_state}}
+    return {
+        Ids.UNDO: step,
+        Ids.REDO: step,
+        Ids.CLEAR_BUTTON: {"disabled": is_clear_disabled},
+        Ids.CHANGES: {"hidden": False},
+        Ids.SHOWN_STATE: {"data": shown_state},
+    }
 
 
 async def _open_clear_dialog(services: Services, action: Action) -> Answer:

@@ -94,4 +94,4 @@ def _is_admin() -> bool:
 
 
 DIALOG = ReadDialog(Ids.DIALOG, TITLE, Ids.BUTTON, read, fields=build_plot, states=[State(Ids.PERIOD, "value")])
-PANEL = Panel(register=register, read_dialogs=[DIALOG], buttons=buttons, show=show)
+PANEL = Panel(register=register, read_dialogs=[DIALOG], app_buttons=buttons, show=show)

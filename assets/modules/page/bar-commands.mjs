@@ -1,7 +1,7 @@
 /** Commands of the bar: each of its buttons and items is a line of the palette, and those with a word are slash commands. */
 import { _ } from "../lib/words.mjs";
 const BUTTONS =
-  ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run], #person[hidden] *, #person [hidden])";
+  ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run], #more-app [hidden], #more-app [hidden] *)";
 // by the id of the button
 const WORDS = { undo: "undo", redo: "redo", clear: "clear", settings: "settings", export: "export" };
 

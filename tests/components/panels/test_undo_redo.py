@@ -56,3 +56,19 @@ def test_undo_and_redo_change_the_shown_version_and_no_later_one(tmp_path: Path,
             return [*lengths, await press(Ids.UNDO, shown | {"version": shown["version"] - 1})]
 
     assert asyncio.run(story()) == [2, 2, 3, 3]
+
+
+def test_the_menu_has_what_can_apply(tmp_path: Path) -> None:
+    """Without a sign-in there are no sessions and nobody to audit, and the start page has no conversation."""
+
+    async def story() -> tuple[dict[str, bool], dict[str, bool]]:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            thread_id = talked(app.services.store, "a", "b")
+            ids = ("sessions", "audit", "show-log", "export", "share", Ids.CHANGES)
+            shown = [(await request_panels(browser, path)).json() for path in ("/", f"/t/{thread_id}")]
+            start, conversation = [{name: each[name]["hidden"] for name in ids} for each in shown]
+            return start, conversation
+
+    start, conversation = asyncio.run(story())
+    assert all(start.values())
+    assert [name for name, is_hidden in conversation.items() if is_hidden] == ["sessions", "audit"]
