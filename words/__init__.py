@@ -6,6 +6,7 @@ texts of errors come as sentences with their values (checkpoints/values/sentence
 
 from collections.abc import Mapping
 from contextvars import ContextVar
+from datetime import datetime
 from pathlib import Path
 from string import Formatter
 from typing import Any, Protocol, TypeVar
@@ -31,6 +32,8 @@ class Catalogue(Protocol):
     def format_count(self, number: float) -> str:
         """Return a number with the language's separators."""
         ...
+
+    def format_moment(self, moment: datetime) -> str: ...
 
 
 # English has None.
@@ -101,6 +104,12 @@ def _say_value(value: object) -> object:
 def say_error(text: str | None) -> str | None:
     """Translate the error of a run, if there is one. Errors of older versions have no template and stay English."""
     return None if text is None else say(text)
+
+
+def say_moment(moment: datetime) -> str:
+    """Return a moment to the minute, in its own time zone: "29 Nov 2026, 22:55"."""
+    catalogue = _current.get()
+    return f"{moment.day} {moment:%b %Y, %H:%M}" if catalogue is None else catalogue.format_moment(moment)
 
 
 def arrange(text: str, **parts: T) -> list[str | T]:

@@ -1,10 +1,12 @@
 """The catalogues: a `.po` file for each language, read when the first person asks for it."""
 
+from datetime import datetime
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 
 from babel import Locale
+from babel.dates import format_datetime
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
@@ -47,6 +49,9 @@ class PoCatalogue:
 
     def format_count(self, number: float) -> str:
         return format_decimal(number, locale=self._locale)
+
+    def format_moment(self, moment: datetime) -> str:
+        return format_datetime(moment, "d. MMM y, HH:mm", tzinfo=moment.tzinfo, locale=self._locale)
 
     def list_browser_texts(self) -> dict[str, object]:
         """Return the browser's texts by their English, several forms in the order of `forms`."""

@@ -20,7 +20,7 @@ from components.routes.export_download import check_stored_size
 from components.services import Services
 from components.transfers.html_export import Heading, write_html, write_notice
 from components.views.names import DocumentNames
-from words import _, get_language, ngettext
+from words import _, get_language, ngettext, say_moment
 
 SHARED_PATH = "/shared"
 # The texts of a page may take this much processor time.
@@ -62,16 +62,17 @@ def _build_heading(services: Services, thing: SharedThing, count: int) -> Headin
     time = thing.checkpoint.timestamp if thing.checkpoint else services.store.now()
     owner = thing.thread.owner
     name = owner if thing.share.shows_name and owner != LOCAL_OWNER else ""
-    as_of = time.isoformat()[:16].replace("T", " ")
     parts = [
         ngettext("{count:,} message.", "{count:,} messages.", count),
-        _("Shared by {name} with Waymark, as of {value} UTC.", name=name, value=as_of)
+        _("Shared by {name} with Waymark, as of {value} UTC.", name=name, value=say_moment(time))
         if name
-        else _("Shared with Waymark, as of {value} UTC.", value=as_of),
+        else _("Shared with Waymark, as of {value} UTC.", value=say_moment(time)),
         _("Parts of it may be left out.") if thing.share.redaction else "",
     ]
-    names = DocumentNames(owner, own=name or _("Person"), unknown=_("Person"))
-    return Heading(" ".join(filter(None, parts)), names)
+    # Without a name, its bubble says enough of who asked.
+    names = DocumentNames(owner, own=name or _("Question"), unknown=_("Question"))
+    home = "/" if services.store.database.separates_owners else None
+    return Heading(" ".join(filter(None, parts)), names, home, is_whole=thing.checkpoint is None)
 
 
 def _build_key(thing: SharedThing) -> str:

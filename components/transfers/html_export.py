@@ -21,13 +21,13 @@ from checkpoints.values.progress import Report, StepCounter, ignore_progress
 from checkpoints.values.sentence import sentence
 from components.views import history_svg
 from components.views.directions import write_direction
-from components.views.message_html import write_message
+from components.views.message_html import MessageFrame, name_speaker, write_message
 from components.views.message_view import MessageExtras, MessageView, describe_messages
 from components.views.names import DocumentNames
 from components.views.shown_text import UncutBudget
 from components.views.subagent_work import WorkView
 from components.workers.rendering import Renderer
-from words import N_, _, get_language, ngettext
+from words import N_, _, get_language, ngettext, say_moment
 
 # A larger file is refused.
 MAX_HTML_CHARS = 50_000_000
@@ -41,6 +41,8 @@ _PORTION_MESSAGES = 100
 _MAX_OPEN_ROWS = 30
 _ASSETS = Path(__file__).parents[2] / "assets"
 _STYLES = ("modules/lib/tokens.css", *(f"modules/message/{name}.css" for name in ("prose", "table", "formula", "footnotes")))
+# The latin letters of the page's font are enough: a reader's own font has the others.
+_FONT = re.compile(r'@font-face \{[^}]*url\("(fonts/inter-latin\.woff2)"\)[^}]*\}')
 _DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
 
 
@@ -82,13 +84,17 @@ class Heading:
 
     line: str
     names: DocumentNames
+    # The reader may have a Waymark of their own here.
+    home: str | None = None
+    # The path is the conversation's end, and not a place in it: its last question may still be answered.
+    is_whole: bool = True
 
 
 def export_html(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> str:
     """Export the current path with the graph of History. Raises `ExportTooLargeError`."""
     conversation = read_conversation(store, thread_id, options)
-    count, time = len(conversation.messages), store.now().isoformat()
-    exported = _("Exported from Waymark at {value} UTC.", value=time[:16].replace("T", " "))
+    count = len(conversation.messages)
+    exported = _("Exported from Waymark, {value} UTC.", value=say_moment(store.now()))
     counted = ngettext("{count:,} message of the current branch.", "{count:,} messages of the current branch.", count)
     names = DocumentNames(get_acting_owner() or store.get_thread(thread_id).owner, own=_("You"), unknown=_("You"))
     return write_html(store, conversation, Heading(f"{counted} {exported}", names), options.report)
@@ -125,7 +131,7 @@ def write_html(
 
 def write_notice(title: str, text: str) -> str:
     """Write a page with a sentence, in the look of an export."""
-    content = f"<main><header class='title'><h1>{escape(title)}</h1><p>{escape(text)}</p></header></main>"
+    content = f"{_write_bar(None)}<main><header class='title'><h1>{escape(title)}</h1><p>{escape(text)}</p></header></main>"
     return f"{_write_head(title)}<body>{content}</body></html>"
 
 
@@ -133,7 +139,21 @@ def write_notice(title: str, text: str) -> str:
 def build_style() -> str:
     """Join the page's styles for texts. The reader's system chooses between light and dark."""
     style = "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in (*_STYLES, "export.css"))
+    style = f"{_embed_font()}\n{style}"
     return _DARK.sub(r"@media (prefers-color-scheme: dark) { :root \1 }", style)
+
+
+def _embed_font() -> str:
+    found = _FONT.search((_ASSETS / "modules/lib/font.css").read_text(encoding="utf-8"))
+    assert found
+    data = base64.b64encode((_ASSETS / found[1]).read_bytes()).decode()
+    return found[0].replace(found[1], f"data:font/woff2;base64,{data}")
+
+
+def _write_bar(home: str | None) -> str:
+    """Write the name of the product, and for people who may have an account the way to it."""
+    link = f"<a class='home' href='{escape(home)}'>{escape(_('Open Waymark'))}</a>" if home else ""
+    return f"<div class='bar'><span class='brand'>Waymark</span>{link}</div>"
 
 
 def _write_document(
@@ -142,12 +162,14 @@ def _write_document(
     anchors, count = _find_anchors(conversation), len(conversation.messages)
     yield _write_head(conversation.title)
     title = f"<h1{write_direction(conversation.title)}>{escape(conversation.title)}</h1>"
-    yield f"<body><header class='title'>{title}<p>{escape(heading.line)}</p>"
+    yield f"<body>{_write_bar(heading.home)}<header class='title'>{title}<p>{escape(heading.line)}</p>"
     yield f"{_write_history(conversation, anchors) if conversation.branches else ''}</header><main>\n"
     marks = sorted(((conversation.checkpoints[number], anchor) for number, anchor in anchors.items()), key=_get_depth)
-    counter = StepCounter(report, N_("Writing"), count, "messages")
+    counter, written = StepCounter(report, N_("Writing"), count, "messages"), 0
     for portion in _split_turns(conversation.messages):
-        yield from _write_portion(portion, extras, images, marks)
+        written += len(portion)
+        end = _("No answer.") if written < count else _("No answer yet.") if heading.is_whole else ""
+        yield from _write_portion(portion, extras, images, marks, end)
         counter.add(len(portion))
     yield "</main></body></html>\n"
 
@@ -162,7 +184,8 @@ def _write_history(conversation: ReadableConversation, anchors: dict[int, str]) 
 def _write_head(title: str) -> str:
     style = build_style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; font-src data:"
+    policy += "; base-uri 'none'; form-action 'none'"
     metas = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
     metas += '<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">'
     head = f"{metas}<title>{escape(title)}</title><style>{style}</style>"
@@ -201,19 +224,42 @@ def _split_turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
 
 
 def _write_portion(
-    messages: Sequence[Message], extras: MessageExtras, images: EmbeddedImages, marks: list[tuple[ReadableCheckpoint, str]]
+    messages: Sequence[Message],
+    extras: MessageExtras,
+    images: EmbeddedImages,
+    marks: list[tuple[ReadableCheckpoint, str]],
+    end: str,
 ) -> Iterator[str]:
-    """Write messages, each with the checkpoints on it or on the results in its cards. Removes these from `marks`."""
+    """Write messages, each with the checkpoints on it or on the results in its cards. Removes these from `marks`.
+
+    `end` is the sentence below a question that is the last of them.
+    """
     depths = {message.id: message.depth for message in messages}
     contents = {message.id: message.body["data"].get("content") for message in messages}
     views = describe_messages(messages, extras)
     ends = [*(depths[view["id"]] for view in views[1:]), messages[-1].depth + 1 if messages else 0]
-    for view, end in zip(views, ends, strict=False):
-        attached = images.write_files(contents[view["id"]]) if view["files"] else ""
-        anchor = _name_anchor(depths[view["id"]])
-        yield write_message(view, partial(_describe_work, messages, extras), anchor, attached)
-        while marks and marks[0][0].node.depth < end:
+    for place, (view, end_depth) in enumerate(zip(views, ends, strict=False)):
+        is_last, before = place + 1 == len(views), views[place - 1] if place else None
+        frame = MessageFrame(
+            _name_anchor(depths[view["id"]]),
+            images.write_files(contents[view["id"]]) if view["files"] else "",
+            below=_describe_silence(view, end if is_last else None, None if is_last else views[place + 1]),
+            goes_on=before is not None and _goes_on(before, view),
+        )
+        yield write_message(view, partial(_describe_work, messages, extras), frame)
+        while marks and marks[0][0].node.depth < end_depth:
             yield _write_checkpoint(*marks.pop(0))
+
+
+def _describe_silence(view: MessageView, end: str | None, following: MessageView | None) -> str:
+    """Return the sentence below a question that another question follows, or the end."""
+    if view["role"] != "user" or (following is not None and following["role"] != "user"):
+        return ""
+    return _("No answer.") if end is None else end
+
+
+def _goes_on(before: MessageView, view: MessageView) -> bool:
+    return before["role"] == view["role"] == "assistant" and name_speaker(before) == name_speaker(view)
 
 
 def _describe_work(messages: Sequence[Message], extras: MessageExtras, work: WorkView) -> list[MessageView]:

@@ -1,12 +1,15 @@
 """Messages as HTML for a self-contained document. Plain texts are escaped; views sanitise formatted texts."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 
+from agent.models.providers import shorten_spec
 from components.views.message_view import MessageView
 from components.views.subagent_work import WorkView
 from components.views.tool_cards import ToolView
-from words import N_, _
+from words import N_, _, say_moment
 
 _SPEAKERS = {"user": N_("Question"), "assistant": N_("Agent"), "note": N_("Note")}
 _STATES = {
@@ -19,24 +22,44 @@ _STATES = {
 DescribeWork = Callable[[WorkView], Sequence[MessageView]]
 
 
-def write_message(view: MessageView, describe_work: DescribeWork, anchor: str = "", attached: str = "") -> str:
-    """Write a message with its files (HTML), and its calls and the work of sub-agents, each folded."""
+@dataclass(frozen=True, slots=True)
+class MessageFrame:
+    """What a document adds to a message: its anchor, its files (HTML), and the sentence below it."""
+
+    anchor: str = ""
+    attached: str = ""
+    below: str = ""
+    # The message goes on with an answer: the same speaker is not named again.
+    goes_on: bool = False
+
+
+def write_message(view: MessageView, describe_work: DescribeWork, frame: MessageFrame = MessageFrame()) -> str:
+    """Write a message, and its calls and the work of sub-agents, each folded."""
     label = f"<p class='note-label'>{escape(view['label'])}</p>" if view["label"] else ""
-    time = f"<time datetime='{escape(view['time'])}'>{escape(view['time'][:16].replace('T', ' '))}</time>"
-    reasoning, identifier = view["reasoning"], f' id="{anchor}"' if anchor else ""
-    speaker = view["person"] or _(_SPEAKERS[view["role"]])
+    reasoning, identifier = view["reasoning"], f' id="{frame.anchor}"' if frame.anchor else ""
     parts = [
         f'<article class="message message-{view["role"]}"{identifier}>',
-        f"<header><span>{escape(speaker)}</span> {time}</header>",
+        "" if frame.goes_on else _write_head(view),
         label,
         fold(_("Reasoning"), f"<pre>{escape(reasoning['text'])}</pre>") if reasoning else "",
         f"<div class='prose'>{view['html']}</div>" if view["html"] else "",
-        attached,
+        frame.attached,
         *(_write_call(tool, describe_work) for tool in view["tools"]),
         f"<p class='cut-off'>{escape(_('This message was cut off.'))}</p>" if view["state"] == "partial" else "",
+        f"<p class='no-answer'>{escape(frame.below)}</p>" if frame.below else "",
         "</article>\n",
     ]
     return "".join(parts)
+
+
+def name_speaker(view: MessageView) -> str:
+    """Return who asked, the model that answered, or what the message is."""
+    return view["person"] or (shorten_spec(view["model"]) if view["model"] else _(_SPEAKERS[view["role"]]))
+
+
+def _write_head(view: MessageView) -> str:
+    time = f"<time datetime='{escape(view['time'])}'>{say_moment(datetime.fromisoformat(view['time']))}</time>"
+    return f"<header><span>{escape(name_speaker(view))}</span> {time}</header>"
 
 
 def _write_call(tool: ToolView, describe_work: DescribeWork) -> str:

@@ -13,6 +13,7 @@ from checkpoints import MAIN, Caller, NewMessage, OperationDetail, OperationKind
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.values import files, serde
+from checkpoints.values.answer_spec import make_spec_entry
 from checkpoints.values.errors import ExportTooLargeError
 from checkpoints.values.model import Actor
 from components.transfers import html_export
@@ -51,7 +52,7 @@ def expect_harmless(document: str) -> None:
         assert not [name for name in attributes if name.startswith("on") or name in ("style", "srcset")], tag
         is_embedded = tag == "img" and IMAGE.fullmatch(attributes.get("src") or "")
         assert is_embedded or (tag != "img" and "src" not in attributes), tag
-        assert re.match(r"#|(https?|mailto):", attributes.get("href") or "#"), tag
+        assert re.match(r"#|/$|(https?|mailto):", attributes.get("href") or "#"), tag
 
 
 def test_messages_calls_and_checkpoints_are_there_in_order(memory_store: Store) -> None:
@@ -92,8 +93,28 @@ def test_the_graph_tells_who_saved_a_checkpoint(memory_store: Store) -> None:
     assert marks == ["checkpoint", "agent-checkpoint", "milestone", "halo"]
 
 
+def test_a_question_without_an_answer_says_so(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "First", "An answer")
+    asked = [NewMessage(serde.to_body(HumanMessage(text))) for text in ("Failed", "Newest")]
+    memory_store.append(thread_id, asked)
+    document = export_html(memory_store, thread_id)
+    assert re.findall("<p class='no-answer'>(.*?)</p>", document) == ["No answer.", "No answer yet."]
+    assert document.index("Failed") < document.index("No answer.") < document.index("Newest")
+
+
+def test_an_answer_names_its_model_once(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "First", "An answer")
+    told = make_spec_entry("openai:gpt-5.4-mini")
+    steps = [NewMessage(serde.to_body(AIMessage(text, response_metadata=told))) for text in ("One step", "Another step")]
+    memory_store.append(thread_id, [*new("Second"), *steps])
+    document = export_html(memory_store, thread_id)
+    assert re.findall("<header><span>(.*?)</span>", document) == ["You", "Agent", "You", "gpt-5.4-mini"]
+
+
 def test_redacted_words_are_nowhere(memory_store: Store) -> None:
     thread_id = talked(memory_store, "the secret plan", "a secret answer")
+    told = make_spec_entry("secret-model")
+    memory_store.append(thread_id, [NewMessage(serde.to_body(AIMessage("By a model", response_metadata=told)))])
     memory_store.rename_thread(thread_id, "My secret")
     memory_store.save(thread_id, name="secret place", description="secret too")
     memory_store.fork(thread_id, None, name="secret branch")
@@ -210,7 +231,7 @@ def test_the_policy_allows_the_style_of_the_file_alone(memory_store: Store) -> N
     document = export_html(memory_store, talked(memory_store, "a", "b"))
     [policy] = [each["content"] for tag, each in Elements(document).found if each.get("http-equiv")]
     assert str(policy).startswith("default-src 'none'; style-src 'sha256-")
-    assert "url(" not in html_export.build_style()
+    assert re.findall(r"url\(.{24}", html_export.build_style()) == ['url("data:font/woff2;base64,']
     assert "@import" not in html_export.build_style()
     assert "@media (prefers-color-scheme: dark) { :root {" in html_export.build_style()
 
