@@ -42,6 +42,8 @@ SUGGESTIONS = (
     N_("What is 12 * (3 + 4)?"),
     N_("Show me a piece of Python"),
 )
+# The example (panels/example.py) is offered to a person with fewer conversations.
+NEWCOMER_THREADS = 3
 # The bar always has a heading, also without a title.
 NEW_TITLE = N_("New conversation")
 MISSING_TITLE = N_("Conversation not found")
@@ -129,7 +131,7 @@ def _read_transcript(
     services: Services, thread_id: str | None, window: message_window.MessageWindow, closed_notice: str | None
 ) -> dict[str, Any]:
     if thread_id is None:
-        return build_start_page() | {"suggestions": _list_suggestions(services.runner.graphs.default)}
+        return build_start_page() | _describe_beginnings(services)
     store = services.store
     thread = store.get_thread(thread_id)
     messages, earlier, later = message_window.read_window(store, thread_id, window)
@@ -174,6 +176,13 @@ def _is_waiting(run: Run | None) -> bool:
 def _is_of_graph(thread: Thread) -> bool:
     """Return whether a user graph answers. A retry would run its nodes again and may repeat their actions."""
     return bool(ThreadSettings.from_thread(thread).graph)
+
+
+def _describe_beginnings(services: Services) -> dict[str, Any]:
+    """Describe what the start page offers to begin with."""
+    suggestions = _list_suggestions(services.runner.graphs.default)
+    is_newcomer = len(services.store.list_threads(limit=NEWCOMER_THREADS)) < NEWCOMER_THREADS
+    return {"suggestions": suggestions, "example": is_newcomer and bool(suggestions) and get_acting_role() != READER}
 
 
 def _list_suggestions(graph: str) -> list[str]:

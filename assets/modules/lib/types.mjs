@@ -67,8 +67,8 @@
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string,
  *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], drafts?: DraftView[], suggestions: string[],
- *   is_graph?: boolean, missing?: boolean, read_only?: boolean, is_reader?: boolean}} TranscriptData
- *   `is_graph`: a user graph answers;
+ *   example?: boolean, is_graph?: boolean, missing?: boolean, read_only?: boolean, is_reader?: boolean}} TranscriptData
+ *   `example`: one is offered; `is_graph`: a user graph answers;
  *   `missing`: no conversation has this address; `read_only`: every change would be refused; `is_reader`: everywhere
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory

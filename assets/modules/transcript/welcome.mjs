@@ -8,7 +8,7 @@ const { createElement: h, useRef } = window.React;
 const GREETING = [
   _("Good to see you. Where shall we start?"),
   _(
-    "Save a checkpoint when you like where things are. If the conversation goes off track, go back to it. You can undo that, too.",
+    "Here you can travel in time: go back to any point of a conversation, try another way, and keep both. You can undo every step.",
   ),
 ];
 const MISSING = [
@@ -24,9 +24,11 @@ const READING = [
 ];
 
 /**
- * @param {{data: import("../lib/types.mjs").TranscriptData, onSuggest: (text: string, requestId: string) => void}} props
+ * @param {{data: import("../lib/types.mjs").TranscriptData, onSuggest: (text: string, requestId: string) => void,
+ *   onExample: () => void}} props
  */
-export function Welcome({ data: { suggestions, missing: isMissing, read_only: isReadOnly }, onSuggest }) {
+export function Welcome({ data, onSuggest, onExample }) {
+  const { suggestions, example, missing: isMissing, read_only: isReadOnly } = data;
   const requestId = useRef(createRequestId()); // a double click is one request
   const [greeting, text] = isReadOnly ? READING : isMissing ? MISSING : GREETING;
   const heading = isMissing ? MISSING[0] : greeting;
@@ -36,6 +38,13 @@ export function Welcome({ data: { suggestions, missing: isMissing, read_only: is
     h("span", { className: "welcome-mark" }, icon("signpost-split")),
     h("h2", null, heading),
     h("p", null, text),
+    example &&
+      h(
+        "button",
+        { type: "button", className: "suggestion example", "data-testid": "example", onClick: onExample },
+        icon("clock-history"),
+        _("Try time travel with an example"),
+      ),
     !isReadOnly && suggestions.length > 0 &&
       h(
         "ul",
