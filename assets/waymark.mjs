@@ -33,6 +33,7 @@ import { followOutage } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/page/place-links.mjs";
 import { watchUndo } from "./modules/page/undoing.mjs";
 import { ImportButton } from "./modules/page/upload.mjs";
+import { forgetConnection } from "./modules/settings/connecting.mjs";
 import { SettingsButton } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { History } from "./modules/history/history.mjs";
@@ -48,6 +49,7 @@ const clientside = {
   focusInDialog,
   navigate,
   clearFields,
+  forgetConnection,
   closeDialog,
   openDialog,
   showLink,

@@ -3,6 +3,7 @@
 A `Confirmation` is a form with one action. A `ReadDialog` is opened in the browser at once, and a callback fills it.
 """
 
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ from typing import Annotated, Any
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
-from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
+from dash_bootstrap_components import Button, Label, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from checkpoints import StateError
 from checkpoints.values.limits import MAX_LABEL_CHARS
@@ -22,7 +24,7 @@ from components.actions import Action, Answer, Handler
 from components.properties import set_properties
 from components.services import Services
 from components.shapes import check_shape
-from words import _, say
+from words import N_, _, say
 
 CONFIRM = "confirm"
 # An id, or a name with a word before it.
@@ -122,7 +124,7 @@ def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReadDialog:
-    """A dialog that the button `opener` opens, and whose content is read then.
+    """A dialog that the button `opener`, or the browser's `openDialogAbout`, opens, and whose content is read then.
 
     `read` returns the content for the conversation of the page's address, or for none. `fields` are the form above it, which
     a reading leaves alone. The title is marked for translation.
@@ -133,15 +135,18 @@ class ReadDialog:
 
     identifier: str
     title: str
-    opener: str
+    opener: str | None
     read: Callable[..., Awaitable[Sequence[Any]]]
     fields: Callable[[], Sequence[Component]] = _build_nothing
     buttons: Callable[[], Sequence[Component]] = _build_nothing
-    size: str = "lg"
+    size: str | None = "lg"
     # A reading fills these parts of `fields` as well: `read` then returns the content of the body, and of each.
     parts: Sequence[str] = ()
     # `read` gets these values, too, after the conversation. It checks their shapes.
     states: Sequence[State] = ()
+    # The part `X-first` has the focus, and the button that closes the dialog has this name, marked for translation.
+    first: str = "cancel"
+    close: str = N_("Close")
 
     def build(self) -> Modal:
         """Build a dialog with ids `X`, `X-body`, `X-problem`, `X-again`, `X-cancel`, `X-opened` and `X-changed`."""
@@ -151,7 +156,7 @@ class ReadDialog:
             delay_show=300,
             custom_spinner=html.P(_("Reading…"), className="quiet", role="status"),
         )
-        close = Button(_("Close"), id=f"{identifier}-cancel", color="secondary", outline=True, type="button")
+        close = Button(_(self.close), id=f"{identifier}-cancel", color="secondary", outline=True, type="button")
         again = html.Button(_("Try again"), id=f"{identifier}-again", className="btn btn-sm btn-outline-secondary")
         stores = [dcc.Store(id=f"{identifier}-{name}") for name in ("opened", "changed")]
         parts = [
@@ -163,8 +168,9 @@ class ReadDialog:
     def register(self, app: Dash, services: Services) -> None:
         """Open the dialog with the press, and fill it by a callback."""
         identifier = self.identifier
-        register_dialog(app, identifier)
-        open_on(app, identifier, self.opener, *self.parts)
+        register_dialog(app, identifier, self.first)
+        if self.opener is not None:
+            open_on(app, identifier, self.opener, *self.parts)
 
         @app.callback(
             *(Output(part, "children") for part in (f"{identifier}-body", *self.parts)),
@@ -233,6 +239,24 @@ def find_pressed_row() -> str:
         raise PreventUpdate
     row: str = check_shape(_Row, ctx.triggered_id["row"], "row")
     return row
+
+
+class RowId(TypedDict):
+    """The id of a part of a row, as a page sends it."""
+
+    row: _Row
+
+
+def build_row_label(text: str, kind: str, row: str) -> Component:
+    """Build the label of a row's field."""
+    identifier = json.dumps({"row": row, "type": kind}, separators=(",", ":"))
+    label: Component = Label(text, html_for=identifier)
+    return label
+
+
+def is_read_again(identifier: str) -> bool:
+    """Return whether “Try again” or the network's return reads a dialog: fields that are there keep what was typed."""
+    return bool(ctx.triggered_id == f"{identifier}-again")
 
 
 def report_in(identifier: str, error: Exception) -> None:

@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lib": set(),
     "page": {"lib"},
     "dialogs": {"lib", "page"},
-    "settings": {"lib"},
+    "settings": {"lib", "page"},
     "message": {"lib"},
     "transcript": {"lib", "page", "dialogs", "settings", "message"},
     "composer": {"lib", "page", "dialogs", "settings", "message"},

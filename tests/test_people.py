@@ -295,7 +295,12 @@ def test_the_page_names_the_person_and_the_way_out(serve: Any) -> None:
 def test_nobody_connects_a_model_for_all(serve: Any) -> None:
     async def story() -> None:
         async with serve() as office, office.browser("ann") as browser:
-            assert (await browser.get("/api/model-connections")).status_code == 404
+            for trigger, output in (
+                ("connect-form.n_submit", "head.data"),
+                ("connect-dialog-opened.data", "connect-fields"),
+            ):
+                values = {trigger: 1, "connect-dialog-provider.value": "openai", "url.pathname": "/"}
+                assert (await post_callback(browser, trigger, values, output=output)).status_code == 400
 
     asyncio.run(story())
 

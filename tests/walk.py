@@ -71,7 +71,6 @@ FIELDS: JSON = {  # of actions and of bodies
     **{"kind": "approve", "side": "up_to", "pinned": True, "always": True, "good": True, "archived": True},
     **{"count": 50, "number": 1, "choice": {"instructions": "walked"}, "seen": {}, "inputs": "{}", "model": "demo"},
     **{"threads": ["<thread>"], "add": ["walked"], "remove": ["heron"], "messages": ["<message>"]},
-    **{"provider": "openai", "values": {}},
     **{"keep": "on", "length": "with", "destination": "thread", "others": [{"thread": "<thread>", "version": 1}]},
     **{"former": "walked", "new": "walked", "person": "ann", "role": "reader", "days": 1, "confirmed": "walked"},
 }
@@ -149,8 +148,9 @@ def _fill_property(part: JSON, pathname: str) -> Any:
     if not part["id"].startswith("{"):
         return {**part, "value": _choose_value(part["id"], part["property"], pathname)}
     kind = json.loads(part["id"])["type"]
-    row = {"id": {"type": kind, "row": ROWS[kind]}, "property": part["property"]}  # a KeyError: say it there
-    return [{**row, "value": 1 if part["property"] == "n_clicks" else VALUES[kind]}]
+    row = {"type": kind, "row": ROWS[kind]}  # a KeyError: say it there
+    known = {"n_clicks": 1, "id": row}
+    return [{"id": row, "property": part["property"], "value": known.get(part["property"]) or VALUES[kind]}]
 
 
 def _choose_value(identifier: str, name: str, pathname: str) -> Any:
@@ -168,7 +168,7 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
 ROWS: dict[str, str] = {  # what the rows of a list are, by the kind of their buttons: a mark
     **{"end-session": "<run>", "audit-more": "1"},
     **{"share-revoke": "<share>", "member-role": "editor:ann", "member-remove": "ann", "member-leave": "own"},
-    **{"log-more": "400"},
+    **{"log-more": "400", "connect-field": "openai:MODEL"},
 }
 
 
@@ -176,6 +176,7 @@ VALUES: JSON = {  # by the ids of components
     **{"log": {"at": 1, "count": 50}, "import-file": UPLOADED[0], "import-dialog": False},
     **{"password-dialog-former": "walked", "password-dialog-new": "walked"},
     **{"audit-person": "ann", "audit-kind": "sign-in"},
+    **{"connect-dialog-provider": "openai", "connect-field": "walked"},
     **{"usage-by": "person", "usage-measure": "cost", "usage-period": "7"},
     **{"share-results": True, "share-files": False, "share-shows-name": True, "share-words": "heron", "share-days": "1"},
     **{"share-name": "ann", "share-role": "reader", "member-role": "reader"},

@@ -53,7 +53,11 @@ export function openDialog(clicks, dialog, ...parts) {
  */
 export const readAgain = (_update, isOpen) => (isOpen ? Date.now() : getNoUpdate());
 
-/** Open a dialog about a part of the conversation. @param {object} about @param {string} dialog @param {...string} parts */
+/**
+ * Open a dialog, perhaps about a part of the conversation.
+ * @param {object|null} about @param {string} dialog its id
+ * @param {...string} parts of it that a reading fills
+ */
 export function openDialogAbout(about, dialog, ...parts) {
   clearDialog(dialog, parts);
   setProperties({ [dialog]: { is_open: true }, [`${dialog}-opened`]: { data: { at: Date.now(), about } } });

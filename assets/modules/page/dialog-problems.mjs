@@ -28,6 +28,7 @@ export async function sendFromDialog(line, body, send) {
   const isReading = READING.test(body);
   const ownPress = press !== null && body.includes(`"changedPropIds":["${press.mark}.`) ? press : null;
   if (ownPress) ownPress.isSent = true;
+  offerReading(line, isReading);
   try {
     const reply = await send();
     if (!reply.ok) showProblem(line, await readRefusal(reply.clone(), FAILED_TEXT), isReading);
@@ -39,6 +40,12 @@ export async function sendFromDialog(line, body, send) {
   } finally {
     if (ownPress && press === ownPress) press = null;
   }
+}
+
+/** “Try again” reads a dialog: it is of no use after a change that failed. */
+function offerReading(line, isOffered) {
+  const button = document.getElementById(line.replace(/problem$/, "again"));
+  if (button !== null && button.hidden === isOffered) setProperties({ [button.id]: { hidden: !isOffered } });
 }
 
 function showProblem(line, text, isReading) {

@@ -1,24 +1,19 @@
-/** The ways to the dialog that connects a model, where the server can keep its settings. */
-import { lazy } from "../lib/lazy.mjs";
+/** The ways to the dialog that connects a model (components/panels/connect_dialog.py). */
 import { _ } from "../lib/words.mjs";
+import { openDialogAbout } from "../page/callbacks.mjs";
 
-const { createElement: h, useState } = window.React;
+const { createElement: h } = window.React;
 
-const ConnectDialog = lazy(
-  () => import("./connect-dialog.lazy.mjs"),
-  "ConnectDialog",
-  _("This could not be loaded. Please try again."),
-);
+export const connectModel = () => openDialogAbout(null, "connect-dialog", "connect-fields");
 
-/** @returns {[() => void, object|false]} what opens the dialog, and the dialog to render */
-export function useConnecting() {
-  const [isOpen, setOpen] = useState(false);
-  return [() => setOpen(true), isOpen && h(ConnectDialog, { onClose: () => setOpen(false) })];
-}
+/**
+ * Clientside callback: empty the fields of the dialog once it is closed. A key stays in none.
+ * @param {boolean} isOpen @param {string[]} values
+ */
+export const forgetConnection = (isOpen, values) => values.map((value) => (isOpen ? value : ""));
 
 /** The line under the field for the demo model. @param {{text: string, canConnect: boolean}} props */
 export function DemoHint({ text, canConnect }) {
-  const [open, dialog] = useConnecting();
   if (!canConnect) return text;
   return h(
     "span",
@@ -27,9 +22,8 @@ export function DemoHint({ text, canConnect }) {
     " ",
     h(
       "button",
-      { type: "button", className: "text-button connect-button", "data-testid": "connect", onClick: open },
+      { type: "button", className: "text-button connect-button", "data-testid": "connect", onClick: connectModel },
       _("Connect a model"),
     ),
-    dialog,
   );
 }

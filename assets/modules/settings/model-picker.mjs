@@ -6,7 +6,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { nameModel } from "../lib/model-names.mjs";
 import { usePopover } from "../lib/popover.mjs";
 import { _, ngettext } from "../lib/words.mjs";
-import { useConnecting } from "./connecting.mjs";
+import { connectModel } from "./connecting.mjs";
 import { keepChoice, useKeptChoice } from "./settings.mjs";
 import { keepSeveral, useSeveral } from "./several-models.mjs";
 
@@ -26,7 +26,6 @@ export function ModelPicker({ data }) {
   const several = useSeveral(data.thread ?? null);
   const chooseSeveral = (names) => keepSeveral(data.thread ?? null, names);
   const { models = [], model = "", can_connect: canConnect } = data;
-  const [connect, dialog] = useConnecting();
   const choices = () =>
     models.filter(({ problem }) => !problem)
       .map((each) => ({ name: each.name, detail: each.name === model ? _("in use") : "", run: () => choose(each) }));
@@ -35,10 +34,10 @@ export function ModelPicker({ data }) {
       offReason: models.length > 1 ? null : _("There is no other model."), choices },
     { group: _("Actions"), name: _("Ask several models at once"),
       offReason: models.length > 1 ? null : _("There is no other model."), run: () => setOpen("several") },
-    ...(canConnect ? [{ group: _("Actions"), name: _("Connect a model"), word: "connect", run: connect }] : []),
+    ...(canConnect ? [{ group: _("Actions"), name: _("Connect a model"), word: "connect", run: connectModel }] : []),
   ]);
   const name = h("span", { className: "composer-model", title: model }, nameModel(model));
-  if (models.length < 2) return data.demo ? (dialog || null) : name;
+  if (models.length < 2) return data.demo ? null : name;
   const onChoose = (chosen) => (close(), choose(chosen));
   return h(
     "div",
@@ -53,10 +52,9 @@ export function ModelPicker({ data }) {
         several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : nameModel(model)),
       icon("chevron-right", "model-arrow"),
     ),
-    dialog,
     isOpen && h(ModelList, { models, current: model, usual: data.default, several, isSeveral: isOpen === "several",
-      onChoose, onSeveral: chooseSeveral, onConnect: canConnect ? () => (close(), connect()) : null,
-        onClose: close }),
+      onChoose, onSeveral: chooseSeveral, onConnect: canConnect ? () => (close(), connectModel()) : null,
+      onClose: close }),
   );
 }
 
