@@ -33,15 +33,16 @@ import { followOutage } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/page/place-links.mjs";
 import { watchUndo } from "./modules/page/undoing.mjs";
 import { ImportButton } from "./modules/page/upload.mjs";
+import { chooseOptions, showOptions } from "./modules/settings/browser-options.mjs";
 import { forgetConnection } from "./modules/settings/connecting.mjs";
-import { SettingsButton } from "./modules/settings/settings.mjs";
+import { noteChoice } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { History } from "./modules/history/history.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 
 // What Dash calls: components of components/widgets.py, and clientside callbacks.
 const components = {
-  Transcript, Composer, Threads, History, Log, SettingsButton, Icon, ImportButton, Time,
+  Transcript, Composer, Threads, History, Log, Icon, ImportButton, Time,
 };
 const clientside = {
   watchFrame,
@@ -53,6 +54,9 @@ const clientside = {
   closeDialog,
   openDialog,
   showLink,
+  noteChoice,
+  showOptions,
+  chooseOptions,
   readAgain,
   readPanels,
   followOutage,

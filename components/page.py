@@ -20,6 +20,7 @@ from components.broadcasts import Frame
 from components.frame import FRAME_ID, build_frame, build_skip_links
 from components.panel import Panel
 from components.panels import (
+    app_settings,
     audit,
     branches,
     chat,
@@ -79,6 +80,7 @@ PANELS: tuple[Panel, ...] = (
     outage.PANEL,
     person.PANEL,
     password.PANEL,
+    app_settings.PANEL,
     sessions.PANEL,
     audit.PANEL,
 )
@@ -91,7 +93,6 @@ def _merge_actions(list_id: str) -> Handlers:
 _REFUSALS: dict[str, Refusal] = {
     chat.Ids.COMPOSER: chat_actions.refuse_message,
     TRANSCRIPT_ID: chat_actions.refuse_action,
-    settings.Ids.SETTINGS: settings.refuse_settings,
 }
 LISTS = {
     list_id: ActionList(

@@ -56,10 +56,6 @@ class Log(_Widget):
     """The entries of the change log."""
 
 
-class SettingsButton(_Widget):
-    """The button for the settings of the conversation."""
-
-
 class ImportButton(_Widget):
     """The button to choose a file and upload it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,12 @@ def shorten_spec(spec: str) -> str:
     """Return a model's name without its provider, by the same rule as assets/modules/lib/model-names.mjs."""
     provider, _, name = spec.partition(":")
     return name if name and provider in SPEC_PREFIXES else spec
+
+
+def shorten_spec_among(spec: str, specs: Sequence[str]) -> str:
+    """Return the short name where no other of `specs` has the same."""
+    name = shorten_spec(spec)
+    return spec if any(each != spec and shorten_spec(each) == name for each in specs) else name
 
 
 def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseChatModel:

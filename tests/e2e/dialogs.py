@@ -215,6 +215,11 @@ def _make_link(page: Page) -> None:
     expect(page.dialog.get_by_test_id("share-link")).to_be_visible()
 
 
+def _open_settings(page: Page, name: str, field: str) -> None:
+    page.press_in_menu(name)
+    expect(page.dialog.get_by_label(field, exact=True)).to_be_visible()
+
+
 def _open_parameters(page: Page) -> None:
     page.press_in_menu("Conversation settings")
     page.dialog.locator("summary").first.click()
@@ -241,7 +246,8 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
     "branch": lambda page: page.press("Begin", "Branch from Begin"),
     "export": lambda page: page.press_in_menu("Export"),
     "changes": lambda page: page.press_in_menu("Change log"),
-    "settings": lambda page: page.press_in_menu("Conversation settings"),
+    "settings": lambda page: _open_settings(page, "Conversation settings", "Model"),
+    "settings of the app": lambda page: _open_settings(page, "App settings", "Language"),
     "links": lambda page: page.press_in_menu("Share…"),
     "the audit log": lambda page: page.press_in_menu("Audit log"),
     "sessions": lambda page: page.press_in_menu("Sessions"),

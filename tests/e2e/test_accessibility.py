@@ -181,5 +181,5 @@ def test_marks_bubbles_and_what_is_chosen_are_seen_in_forced_colours(shared_serv
     expect(page.tab.locator(".graph-current").first).to_have_css("stroke", chosen)
     expect(page.tab.locator(".message-user > .prose").first).to_have_css("border-top-style", "solid")
     page.press_in_menu("Conversation settings")
-    expect(page.dialog.get_by_label("Ask me")).to_be_checked()
-    expect(page.dialog.get_by_label("Ask me")).to_have_css("appearance", "auto")  # the browser draws it
+    expect(page.dialog.get_by_label("Ask first")).to_be_checked()
+    expect(page.dialog.get_by_label("Ask first")).to_have_css("appearance", "auto")  # the browser draws it

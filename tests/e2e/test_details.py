@@ -90,6 +90,7 @@ def test_models_of_one_name_keep_their_providers(
     names = ["openai:fake-model", "openai-responses:fake-model"]
     expect(page.tab.locator(".candidate-head h2")).to_have_text(names)
     expect(page.stop_button).to_have_count(0)
+    page.tab.wait_for_url("**/t/*")  # a change of address closes dialogs
     page.press_in_menu("Conversation settings")
     expect(page.dialog.get_by_label("Model", exact=True).locator("option")).to_contain_text(
         [f"{names[0]} (default)", names[1]]

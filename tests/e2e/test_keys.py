@@ -235,10 +235,10 @@ def test_the_last_change_is_undone_and_done_again_by_keys_except_in_a_field_with
 
 
 def test_single_keys_can_be_switched_off(talked: Page) -> None:
-    talked.press_in_menu("Conversation settings")
-    talked.dialog.get_by_label("Single keys").uncheck()
+    talked.press_in_menu("App settings")
+    talked.dialog.get_by_label("Single-key shortcuts").uncheck()
     expect_accessible(talked, "the option of single keys")
-    talked.confirm("Cancel")
+    talked.confirm("Close")
     talked.tab.locator(".log").press("?")
     talked.select(talked.checkpoint("Begin"))
     for key in ("r", "b", "c"):
@@ -249,9 +249,9 @@ def test_single_keys_can_be_switched_off(talked: Page) -> None:
     talked.reload()  # this browser keeps it
     talked.tab.locator(".log").press("?")
     expect(talked.dialog).to_have_count(0)
-    talked.press_in_menu("Conversation settings")
-    talked.dialog.get_by_label("Single keys").check()
-    talked.confirm("Cancel")
+    talked.press_in_menu("App settings")
+    talked.dialog.get_by_label("Single-key shortcuts").check()
+    talked.confirm("Close")
     talked.tab.locator(".log").press("?")
     expect(talked.tab.get_by_role("dialog", name="Keys")).to_be_visible()
 

@@ -33,9 +33,9 @@ READ_TEXTS = """() => {
 WORD = re.compile(r"[A-Za-z]{2,}")
 # Facts, which have no language: what a person or the store has named, products, units.
 FACTS = (
-    r"HTTP 401: .*|Before restoring Begin|Checkpoint \d+|Branch \d+|\{\{\w+\}\}|\{\"seed\": 7\}|sk-\*|/\S+\.py|/[a-z]+"
+    r"HTTP 401: .*|Before restoring Begin|Checkpoint \d+|Branch \d+|\{\{\w+\}\}|\{\"seed\": 7\}|sk-\*|/\S+\.py|/[a-z-]+"
     r"|\S+\.(?:json|zip|md)|\b(?:Anthropic|Azure OpenAI|OpenAI)\b"
-    r"|\b(?:Waymark|JSON|Markdown|openai:[\w-]+|openai|demo:brief|demo|fake-model|other-model|main)\b"
+    r"|\b(?:Waymark|JSON|Markdown|openai:[\w-]+|openai|demo:brief|demo|fake-model|other-model|main|Deutsch|English)\b"
     r"|\b(?:[0-9a-f]{8}|Ctrl|Alt|Chrome on Linux|none|minimal|low|medium|high|xhigh|kB|ms|min)\b"
 )
 
@@ -212,7 +212,7 @@ def test_no_text_about_a_graph_is_outside_of_the_catalogue(start: Start, visit: 
     page.say("hello")
     page.save("Greeted")
     page.press_in_menu("Conversation settings")
-    page.dialog.wait_for()
+    expect(page.dialog.locator("#settings-fields > *")).not_to_have_count(0)
     look.at("settings")
     page.tab.keyboard.press("Escape")
     expect(page.dialog).to_have_count(0)
@@ -244,13 +244,13 @@ def test_the_page_follows_the_browser_and_then_the_choice(shared_server: Server,
     page = visit(shared_server, locale="de-AT")
     expect(page.tab.locator("html")).to_have_attribute("lang", "de")
     page.tab.get_by_role("button", name="Chatmenü").click()
-    page.tab.get_by_role("button", name="Chateinstellungen").click()
+    page.tab.get_by_role("button", name="App-Einstellungen").click()
     with page.tab.expect_navigation():
         page.dialog.get_by_label("Sprache").select_option("English")
     expect(page.tab.get_by_role("button", name="New conversation", exact=True)).to_be_visible()
     page.reload()
     expect(page.tab.locator("html")).to_have_attribute("lang", "en")
-    page.press_in_menu("Conversation settings")
+    page.press_in_menu("App settings")
     with page.tab.expect_navigation():
         page.dialog.get_by_label("Language").select_option("System")
     expect(page.tab.get_by_role("button", name="Neuer Chat")).to_be_visible()

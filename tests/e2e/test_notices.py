@@ -30,7 +30,7 @@ OPTION = re.compile("Notify me")
 
 
 def switch_on(page: Page) -> None:
-    page.press_in_menu("Conversation settings")
+    page.press_in_menu("App settings")
     option = page.dialog.get_by_role("checkbox", name=OPTION)
     option.check()
     expect(option).to_be_checked()
@@ -92,7 +92,7 @@ def test_an_answer_that_ends_in_another_conversation_is_marked_and_leads_there(p
 @pytest.mark.slow
 def test_a_browser_that_refuses_is_told(page: Page) -> None:
     page.tab.evaluate("window.answer = 'denied'")
-    page.press_in_menu("Conversation settings")
+    page.press_in_menu("App settings")
     page.dialog.get_by_role("checkbox", name=OPTION).click()
     expect(page.dialog).to_contain_text("The browser does not allow notifications of this page.")
     expect(page.dialog.get_by_role("checkbox", name=OPTION)).not_to_be_checked()

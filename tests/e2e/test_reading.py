@@ -247,9 +247,9 @@ def test_questions_are_shown_as_markdown_if_this_browser_wants_it(page: Page, fa
     expect(question).to_have_text("Is **this** $x^2$?")
 
     def choose() -> None:
-        page.press_in_menu("Conversation settings")
+        page.press_in_menu("App settings")
         page.tab.get_by_label("Show my questions as Markdown").click()
-        page.tab.get_by_role("button", name="Cancel").click()
+        page.confirm("Close")
 
     choose()
     expect(question.locator("strong")).to_have_text("this")

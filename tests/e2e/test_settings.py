@@ -60,7 +60,7 @@ def test_save_is_in_view_however_long_the_form_is(viewport: Any, shared_openai_s
     dialog = settings(page)
     for name in ("Cancel", "Save"):
         expect(dialog.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
-    last = dialog.get_by_role("checkbox").last
+    last = dialog.get_by_role("radio").last
     last.focus()  # the keyboard scrolls to what it reaches
     expect(last).to_be_in_viewport(ratio=1)
     expect_accessible(page, "a long form")

@@ -185,7 +185,7 @@ def test_the_menu_says_everything_in_words_and_goes_by_keys(shared_server: Serve
         "Clear conversation",
     ]
     expect(menu.get_by_role("group", name="This conversation").get_by_role("button")).to_have_text(names)
-    app_names = ["Import", "Usage", "Sessions", "Audit log", "Keys"]
+    app_names = ["Import", "Usage", "App settings", "Sessions", "Audit log", "Keys"]
     expect(menu.get_by_role("group", name="Waymark").get_by_role("button")).to_have_text(app_names)
     expect_accessible(page, "the menu")
     page.tab.keyboard.press("ArrowUp")

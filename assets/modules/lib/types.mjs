@@ -121,9 +121,5 @@
  * @typedef {{name: string, provider: string, demo: string|null, graph: string, problem: string|null}} ModelItem
  *   `provider`: the place its requests go to, as "OpenAI"; `demo`: the hint of the demo model; `graph`: of a user graph,
  *   its name; `problem`: the reason why it cannot be chosen
- * @typedef {{thread: string|null, choice: Required<Choice>, models: ModelItem[], default: string,
- *   time_travel: "ask"|"allow"|"off", max_chars: {instructions: number, extra_body: number}, efforts: string[],
- *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>, defaults: Partial<Record<keyof Choice,
- *   string|number>>, read_only: string|null}} SettingsData
  */
 export {};

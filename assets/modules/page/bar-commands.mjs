@@ -3,7 +3,9 @@ import { _ } from "../lib/words.mjs";
 const BUTTONS =
   ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run], #more-app [hidden], #more-app [hidden] *)";
 // by the id of the button
-const WORDS = { undo: "undo", redo: "redo", clear: "clear", settings: "settings", export: "export" };
+const WORDS = {
+  undo: "undo", redo: "redo", clear: "clear", settings: "settings", "app-settings": "app-settings", export: "export",
+};
 
 /** @returns {import("../lib/types.mjs").Command[]} */
 export const listBarCommands = () => Array.from(document.querySelectorAll(BUTTONS), describeButton);

@@ -1,17 +1,9 @@
-/** The settings of a conversation: the button to their dialog, and the choice for a new conversation. */
-import { useActions } from "../lib/actions.mjs";
-import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
-import { _ } from "../lib/words.mjs";
+/** The choice for a new conversation: what its settings (components/panels/settings.py) and the list of models chose. */
+import { setProperties } from "../lib/properties.mjs";
 
-const { createElement: h, Fragment, useEffect, useState, useSyncExternalStore } = window.React;
-const { createPortal } = window.ReactDOM;
+const { useEffect, useSyncExternalStore } = window.React;
 
-const SettingsDialog = lazy(
-  () => import("./settings-dialog.lazy.mjs"),
-  "SettingsDialog",
-  _("The settings could not be loaded. Please try again."),
-);
+const KEPT = "settings-kept";
 
 /**
  * @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that the next message begins; kept while the page
@@ -28,6 +20,13 @@ const subscribe = (listener) => {
 
 /** @param {import("../lib/types.mjs").KeptChoice|null} next */
 export function keepChoice(next) {
+  noteChoice(next);
+  setProperties({ [KEPT]: { data: next } });
+}
+
+/** Clientside callback: keep what the dialog chose. @param {import("../lib/types.mjs").KeptChoice|null} next */
+export function noteChoice(next) {
+  if (JSON.stringify(next) === JSON.stringify(keptChoice)) return;
   keptChoice = next;
   isChoiceSent = false;
   for (const listener of listeners) listener();
@@ -50,36 +49,4 @@ export function useKeptChoice(thread) {
     if (thread && isChoiceSent) keepChoice(null);
   }, [thread]);
   return thread ? null : current;
-}
-
-/**
- * @param {{id: string, data?: import("../lib/types.mjs").SettingsData & {request_id: string},
- *   reply?: import("../lib/types.mjs").Reply, setProps: Function}} props
- */
-export function SettingsButton(props) {
-  const act = useActions(props);
-  const [opening, setOpening] = useState(null);
-  const open = () => {
-    setOpening(act("open"));
-    SettingsDialog.load(); // while the server answers
-  };
-  const isOpen = opening !== null && props.data?.request_id === opening;
-  const name = _("Conversation settings");
-  return h(
-    Fragment,
-    null,
-    h(
-      "button",
-      { type: "button", id: props.id, className: "menu-item", onClick: open },
-      icon("sliders"),
-      h("span", null, name),
-    ),
-    isOpen &&
-      createPortal(
-        h(SettingsDialog, {
-          title: name, data: props.data, reply: props.reply, keptChoice, keepChoice, act, onClose: () => setOpening(null),
-        }),
-        document.body,
-      ),
-  );
 }

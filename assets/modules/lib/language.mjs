@@ -5,10 +5,7 @@
 const COOKIE = "waymark_language";
 const MAX_AGE_SECONDS = 365 * 24 * 3600;
 
-/** The languages of the catalogues, each as its speakers call it. */
-export const LANGUAGES = { en: "English", de: "Deutsch" };
-
-/** @returns {string} a tag of LANGUAGES; empty: as the system */
+/** @returns {string} the tag of a language; empty: as the system */
 export function readLanguageChoice() {
   const found = document.cookie.split("; ").find((pair) => pair.startsWith(`${COOKIE}=`));
   return found ? found.slice(COOKIE.length + 1) : "";

@@ -1,0 +1,33 @@
+/** Clientside callbacks of the options of this browser (components/browser_options.py). */
+import { chooseLanguage, readLanguageChoice } from "../lib/language.mjs";
+import { NOTIFY, switchNotifications } from "../lib/notices.mjs";
+import { readOption, storeOption } from "../lib/page-options.mjs";
+import { setProperties } from "../lib/properties.mjs";
+
+const SYSTEM = "system"; // a list has no empty value
+const OPTIONS = ["markdown-questions", "single-keys"];
+
+const readLanguage = () => readLanguageChoice() || SYSTEM;
+
+let isAllowed = true; // what the browser said last, since the dialog was opened
+
+/** Show the options as the browser has them. */
+export function showOptions() {
+  isAllowed = true;
+  return [readLanguage(), ...OPTIONS.map(readOption), readOption(NOTIFY)];
+}
+
+/**
+ * Apply what was changed. The language loads the page again.
+ * @param {string} language @param {...boolean} isOn
+ * @returns {Promise<boolean>} false if the browser does not allow notifications
+ */
+export async function chooseOptions(language, ...isOn) {
+  if (language !== readLanguage()) chooseLanguage(language === SYSTEM ? "" : language);
+  for (const [at, name] of OPTIONS.entries()) if (isOn[at] !== readOption(name)) storeOption(name, isOn[at]);
+  const wantsNotices = isOn[OPTIONS.length];
+  if (wantsNotices === readOption(NOTIFY)) return isAllowed;
+  isAllowed = await switchNotifications(wantsNotices);
+  if (!isAllowed) setProperties({ [`option-${NOTIFY}`]: { value: false } });
+  return isAllowed;
+}
