@@ -108,7 +108,7 @@ def _build_instructions(text: str) -> list[Component]:
         placeholder=_("For example: Answer in French."),
     )
     about = _(
-        "Sent with every request in this conversation. At most {limit:,} characters.",
+        "Sent with every request in this conversation, after your default instructions. At most {limit:,} characters.",
         limit=MAX_INSTRUCTIONS_CHARS,
     )
     return [build_row_label(_("Instructions"), SETTING, "instructions"), field, html.P(about, className="quiet")]

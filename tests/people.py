@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from langchain_core.messages import HumanMessage
 
 from checkpoints import CandidateEnd, NewMessage, Rerun, RunEnd, Runs, RunState, Store, act_for
+from checkpoints.default_instructions import DefaultInstructions
 from checkpoints.people.shares import NewShare, Shares
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.tags import Tags
@@ -40,6 +41,7 @@ def fill(store: Store, owner: str) -> Things:
     """Let somebody leave a row of every kind. The last run is at work, and nobody drives it."""
     runs, prompts = Runs(store), SavedPrompts(store)
     with act_for(owner):
+        DefaultInstructions(store).save_text(f"heron of {owner}")
         file = files.parse_file("heron.txt", f"the heron of {owner}".encode())
         content = files.build_content(f"the heron of {owner}", [files.make_file_part(file)])
         question = NewMessage(serde.to_body(HumanMessage(content)), files=(file,))

@@ -15,15 +15,19 @@ from fastapi import FastAPI
 
 from app import App, create_app
 from checkpoints import EVERYBODY, Runs, RunState, act_for
+from checkpoints.default_instructions import DefaultInstructions
+from checkpoints.people.members import Members
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.storage import schema
 from checkpoints.tags import Tags
+from checkpoints.values.model import ThreadRole
 from components.streams import thread_frames
 from config import Settings
 from server import request_rate
 from startup import page_server
 from tests import walk
 from tests.checkpoints import tables
+from tests.fakes.openai import FakeOpenAI, Say
 from tests.people import NOTHING, Things, fill
 from tests.running_app import post_callback, request_panels
 
@@ -79,6 +83,7 @@ class Office:
         store = self.app.services.store
         with act_for(person):
             own = [store.list_threads(), Tags(store).count_tags(), SavedPrompts(store).list_prompts()]
+            own.append(DefaultInstructions(store).read_text())
         with act_for(EVERYBODY):
             rows = tables.read(store, thread_id)
         return [*own, *(rows[name] for name in rows if name == "thread" or "thread_id" in schema.metadata.tables[name].c)]
@@ -290,6 +295,33 @@ def test_the_page_names_the_person_and_the_way_out(serve: Any) -> None:
             assert "Signed in as" not in (await browser.get("/")).text  # the frame is of nobody
 
     asyncio.run(story())
+
+
+def test_default_instructions_are_sent_in_the_own_conversations_of_who_asks_and_nowhere_else(serve: Any) -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        given = {"model": "openai:some", "openai_base_url": fake.base_url, "openai_api_key": "sk-not-a-key"}
+        async with serve(**given) as office:
+            store, thread_id = office.app.services.store, str(uuid.uuid4())
+            for person in ("ann", "bob"):
+                with act_for(person):
+                    DefaultInstructions(store).save_text(f"Address me as {person}.")
+
+            async def ask(person: str, request_id: str, pathname: str) -> str:
+                fake.reply(Say("Hello."))
+                async with office.browser(person) as browser:
+                    action = {"type": "send", "request_id": request_id, "text": "Hello"}
+                    await browser.post("/api/actions/composer-panel", json={"pathname": pathname, "action": action})
+                    await office.rest()
+                return str(fake.requests[-1]["messages"][0]["content"])
+
+            assert (await ask("ann", thread_id, "/")).endswith("Address me as ann.")
+            with act_for("ann"):
+                Members(store).add_member(thread_id, "bob", ThreadRole.EDITOR)
+            assert "Address me" not in await ask("bob", str(uuid.uuid4()), f"/t/{thread_id}")
+            assert (await ask("bob", str(uuid.uuid4()), "/")).endswith("Address me as bob.")
+
+    with FakeOpenAI() as fake:
+        asyncio.run(story(fake))
 
 
 def test_nobody_connects_a_model_for_all(serve: Any) -> None:

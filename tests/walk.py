@@ -169,7 +169,7 @@ ROWS: dict[str, str] = {  # what the rows of a list are, by the kind of their bu
     **{"end-session": "<run>", "audit-more": "1"},
     **{"share-revoke": "<share>", "member-role": "editor:ann", "member-remove": "ann", "member-leave": "own"},
     **{"log-more": "400", "connect-field": "openai:MODEL"},
-    **{"setting": "instructions"},
+    **{"setting": "instructions", "default-instructions": "own"},
 }
 
 
@@ -178,7 +178,7 @@ VALUES: JSON = {  # by the ids of components
     **{"password-dialog-former": "walked", "password-dialog-new": "walked"},
     **{"audit-person": "ann", "audit-kind": "sign-in"},
     **{"connect-dialog-provider": "openai", "connect-field": "walked"},
-    **{"settings-kept": None, "settings-seen": {"instructions": ""}, "setting": "walked"},
+    **{"settings-kept": None, "settings-seen": {"instructions": ""}, "setting": "walked", "default-instructions": "walked"},
     **{"usage-by": "person", "usage-measure": "cost", "usage-period": "7"},
     **{"share-results": True, "share-files": False, "share-shows-name": True, "share-words": "heron", "share-days": "1"},
     **{"share-name": "ann", "share-role": "reader", "member-role": "reader"},

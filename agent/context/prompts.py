@@ -22,6 +22,7 @@ results have served their purpose and more work follows: to the last place befor
 of what was found, what failed and what comes next. Do not go back to hide a mistake from the user, or when you can \
 simply answer."""
 
+DEFAULTS_HEADING = "# Instructions for every conversation"
 INSTRUCTIONS_HEADING = "# Instructions for this conversation"
 
 # Sent after a cut-off answer that is to continue, and never stored.
@@ -108,10 +109,11 @@ own earlier answers; the present question is then put to you again."""
 AGENTS_HEADING = "# Agents that you can ask with ask_agent"
 
 
-def compose_system_text(general: str, instructions: str = "", agents: str = "") -> str:
+def compose_system_text(general: str, instructions: str = "", agents: str = "", defaults: str = "") -> str:
     """Return the system message of a request.
 
-    It holds the general instructions, the list of sub-agents, and last a person's instructions, which take precedence.
+    It holds the general instructions, the list of sub-agents, a person's default instructions, and last those for the
+    conversation, which take precedence.
     """
-    parts = ((AGENTS_HEADING, agents), (INSTRUCTIONS_HEADING, instructions))
+    parts = ((AGENTS_HEADING, agents), (DEFAULTS_HEADING, defaults), (INSTRUCTIONS_HEADING, instructions))
     return "\n\n".join([general, *(f"{heading}\n\n{text}" for heading, text in parts if text)])

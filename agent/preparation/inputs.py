@@ -29,6 +29,7 @@ from agent.tools.names import MOVE_NAMES
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
 from agent.tracing.protocol import Tracer
 from checkpoints import HEAD, MAIN, Candidate, Message, Run, Runs, RunState, StateError, Store, Thread
+from checkpoints.default_instructions import DefaultInstructions
 from checkpoints.values.sentence import sentence
 
 MAX_PREVIEWED_THREADS = 32  # with moves that wait: a preview takes several statements
@@ -63,6 +64,7 @@ class RunInputs:
         self._tracer = tracer
         self._agents = agents
         self._numbers = numbers
+        self._defaults = DefaultInstructions(store)
         self.recent_messages = RecentMessages(store, limits.max_messages)
         self._move_cache = lru_cache(MAX_PREVIEWED_THREADS)(self._find_moves)
         self._context_cache = lru_cache(MAX_MEASURED_HEADS)(self._measure_context)
@@ -83,7 +85,8 @@ class RunInputs:
 
         After it come the messages that the model has written already, at a process before this one.
         """
-        system_text = compose_system_text(self.load_system_prompt().text, settings.instructions)
+        defaults = self._defaults.read_text_for(self._store.get_thread(run.thread_id).owner)
+        system_text = compose_system_text(self.load_system_prompt().text, settings.instructions, defaults=defaults)
         path = self.recent_messages.load(run.thread_id, self._load_window(settings).tokens)
         question = next((place for place in range(len(path), 0, -1) if path[place - 1].type == "human"), len(path))
         path = [*path[:question], *self.load_candidate_answer(candidate, run)]
@@ -100,12 +103,15 @@ class RunInputs:
         return self._tracer.find_prompt(SYSTEM_PROMPT_NAME, SYSTEM_PROMPT)
 
     def load_system_text(self, prompt: Prompt, run: Run) -> str:
-        instructions = self.load_settings(run).instructions
-        return compose_system_text(prompt.text, instructions, describe_agents(list(self._agents.values())))
+        return self._compose_system_text(prompt, run, describe_agents(list(self._agents.values())))
 
     def load_branch_system_text(self, run: Run) -> str:
         """Return the instructions on a branch of a fork: the agent there has no sub-agents."""
-        return compose_system_text(self.load_system_prompt().text, self.load_settings(run).instructions)
+        return self._compose_system_text(self.load_system_prompt(), run)
+
+    def _compose_system_text(self, prompt: Prompt, run: Run, agents: str = "") -> str:
+        defaults = self._defaults.read_text_for(self._store.get_thread(run.thread_id).owner)
+        return compose_system_text(prompt.text, self.load_settings(run).instructions, agents, defaults)
 
     def load_waiting_calls(self, thread_id: str, *, after_crash: bool = False, after_undo: bool = False) -> list[OpenCall]:
         """Return the calls that await a person's decision, and the calls that wait for those.
@@ -189,15 +195,20 @@ class RunInputs:
         with self._store.database.begin_read():  # the head and the path to it, of one moment
             thread = self._store.get_thread(thread_id)
             settings = self.load_settings(run) if run is not None else ThreadSettings.from_thread(thread)
-            system = compose_system_text(SYSTEM_PROMPT, settings.instructions)
+            system = self._compose_measured_text(thread, settings)
             return self._context_cache(thread_id, thread.head_id, self._load_window(settings), system)
+
+    def _compose_measured_text(self, thread: Thread, settings: ThreadSettings | None = None) -> str:
+        """Return the instructions as the meter counts them: without a prompt that would have to be fetched."""
+        instructions = (settings or ThreadSettings.from_thread(thread)).instructions
+        return compose_system_text(SYSTEM_PROMPT, instructions, defaults=self._defaults.read_text_for(thread.owner))
 
     def measure_growth(self, thread_id: str, path: Sequence[Message]) -> list[int]:
         """Return the tokens of the current path after each message, the last as the context meter counts them."""
         context = self.load_context(thread_id)
         if context is None:
             return []
-        system = _compose_system_text(self._store.get_thread(thread_id))
+        system = self._compose_measured_text(self._store.get_thread(thread_id))
         sizes = measure_path_growth(path, estimate_overhead(self._store, thread_id, path, system))
         return [*sizes[:-1], context.tokens]
 
@@ -212,7 +223,8 @@ class RunInputs:
 
     def count_tokens_at(self, thread_id: str, depth: int) -> int | None:
         """Count the tokens of the conversation up to a depth; None where that would take a long reading."""
-        return measure_tokens_at(self._store, thread_id, depth, _compose_system_text(self._store.get_thread(thread_id)))
+        system = self._compose_measured_text(self._store.get_thread(thread_id))
+        return measure_tokens_at(self._store, thread_id, depth, system)
 
     def require_message(self, thread_id: str) -> None:
         """Raise `NothingToAnswerError` for an empty path: another tab may have undone or cleared it."""
@@ -228,8 +240,3 @@ class RunInputs:
         if not questions or (answer_id is not None and path[-1].id != answer_id):
             raise NothingToAnswerError
         return HEAD if answer_id is None and questions[-1] is path[-1] else questions[-1].id
-
-
-def _compose_system_text(thread: Thread) -> str:
-    """Return the instructions as the meter counts them: without a prompt that would have to be fetched."""
-    return compose_system_text(SYSTEM_PROMPT, ThreadSettings.from_thread(thread).instructions)

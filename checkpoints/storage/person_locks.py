@@ -21,7 +21,7 @@ from .access import exempt_query, find_access
 from .postgresql import PERSON_KEY
 
 # A new row in these tables begins something.
-BEGUN_TABLES: Final = {schema.thread, schema.saved_prompt, schema.tag, schema.run}
+BEGUN_TABLES: Final = {schema.thread, schema.saved_prompt, schema.default_instructions, schema.tag, schema.run}
 _LOCK = exempt_query(sa.text(f"SELECT pg_advisory_xact_lock({PERSON_KEY}, hashtext(:name))"))
 _TRY_SHARED_LOCK = exempt_query(sa.text(f"SELECT pg_try_advisory_xact_lock_shared({PERSON_KEY}, hashtext(:name))"))
 _LOCKED_ROLE = exempt_query(

@@ -316,6 +316,14 @@ saved_prompt = sa.Table(
     sa.Column("updated_at", sa.BigInteger, nullable=False),
 )
 
+# What a person tells the agent in all of their conversations.
+default_instructions = sa.Table(
+    "default_instructions",
+    metadata,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+)
+
 # Names that a person gives to conversations. Two live ones of an owner differ in `folded`; a removed one has none.
 tag = sa.Table(
     "tag",
@@ -370,7 +378,8 @@ long_request = sa.Table(
     sqlite_with_rowid=False,
 )
 
-OWNED_TABLES = (thread, saved_prompt, tag, usage, upload, long_request)  # all other rows belong to a thread, or to nobody
+# All other rows belong to a thread, or to nobody.
+OWNED_TABLES = (thread, saved_prompt, default_instructions, tag, usage, upload, long_request)
 
 # The people who sign in by themselves. A person's name is the owner of what is theirs.
 person = sa.Table(

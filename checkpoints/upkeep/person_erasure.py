@@ -59,7 +59,7 @@ def erase_person(database: Database, name: str, report: Report = ignore_progress
             raise RunActiveError(*asked)
         names = _count_names(connection, owner)
         erased = PersonErasure(owner, erasure.erase_owner(connection, owner, report), *names)
-        for table in (schema.tag, schema.saved_prompt, schema.usage, schema.upload, schema.long_request):
+        for table in (each for each in schema.OWNED_TABLES if each is not schema.thread):
             connection.execute(sa.delete(table).where(table.c.owner == owner))
         person_rows.delete_invitations_by(connection, owner)
         connection.execute(sa.delete(schema.person).where(schema.person.c.name == owner))

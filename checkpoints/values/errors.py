@@ -256,6 +256,10 @@ class InvalidPromptError(StateError):
     """A prompt has no name or text, is too long, or exceeds the number of saved prompts."""
 
 
+class InvalidInstructionsError(StateError):
+    """A person's default instructions are too long."""
+
+
 class PromptNotFoundError(NotFoundError):
     template = sentence("There is no prompt {identifier!r}.")
 

@@ -44,8 +44,9 @@ MAX_ITEM_LEVELS = 20
 MAX_ITEM_VALUES = 8_000
 MAX_GRAPH_MESSAGE_CHARS = 2_000_000
 
-# Settings and instructions. The extra body is JSON: further fields of each request. A setting is a key, an address or a
-# name in the form that connects a model. A prompt is fetched from outside.
+# Settings and instructions: those of a conversation, and those of a person for every conversation. The extra body is JSON:
+# further fields of each request. A setting is a key, an address or a name in the form that connects a model. A prompt is
+# fetched from outside.
 MAX_INSTRUCTIONS_CHARS = 8_000
 MAX_EXTRA_BODY_CHARS = 4_000
 MAX_SETTING_CHARS = 1_000

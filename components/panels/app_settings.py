@@ -1,43 +1,125 @@
-"""The settings of the app: the options of this browser."""
+"""The settings of the app: a person's default instructions, which the server keeps, and the options of this browser."""
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any
 
-from dash import Dash, dcc, html
+from dash import Dash, Input, State, html, no_update
 from dash.development.base_component import Component
-from dash_bootstrap_components import Button, ModalFooter
+from dash_bootstrap_components import Form
+from dash_bootstrap_components import Textarea as TextArea
+from pydantic import Field
 
-from components import browser_options
-from components.dialog import build_long_body, build_modal, open_on, register_dialog
+from checkpoints import Store
+from checkpoints.default_instructions import DefaultInstructions
+from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
+from components import browser_options, page_state
+from components.dialog import ReadDialog, RowId, build_row_label, is_read_again, report_in, rows_of
 from components.panel import Panel
+from components.properties import set_properties
 from components.services import Services
+from components.shapes import check_shape
 from components.widgets import build_menu_item
+from components.write_access import describe_read_only
 from words import N_, _
 
 TITLE = N_("App settings")
+INSTRUCTIONS = "default-instructions"
+# The field of the instructions is the only row of its kind.
+ROW = {"type": INSTRUCTIONS, "row": "own"}
 
 
 class Ids(StrEnum):
     BUTTON = "app-settings"
     DIALOG = "app-settings-dialog"
+    FORM = "app-settings-form"
+    # A reading fills this part of the form.
+    FIELDS = "app-settings-fields"
+    SAVED = "app-settings-saved"
+    SAVE = "app-settings-save"
+
+
+# A longer text is refused with a sentence.
+Text = Annotated[str, Field(max_length=2 * MAX_INSTRUCTIONS_CHARS)]
 
 
 def buttons() -> list[Component]:
     return [build_menu_item("gear", _(TITLE), Ids.BUTTON)]
 
 
-def build_dialogs() -> Sequence[Component]:
-    close = Button(_("Close"), id=f"{Ids.DIALOG}-cancel", color="secondary", outline=True, type="button")
-    # The opening empties the body of a dialog, and notes its time.
-    opened = [html.Div(id=f"{Ids.DIALOG}-body"), dcc.Store(id=f"{Ids.DIALOG}-opened")]
-    parts = [build_long_body(browser_options.build_section(), *opened), ModalFooter(close)]
-    return [build_modal(Ids.DIALOG, _(TITLE), parts, scrollable=True)]
+def build_fields() -> Sequence[Component]:
+    return [_build_instructions_form(), browser_options.build_section()]
 
 
-def register(app: Dash, _services: Services) -> None:
-    register_dialog(app, Ids.DIALOG)
-    open_on(app, Ids.DIALOG, Ids.BUTTON)
+def _build_instructions_form() -> Component:
+    once: Any = {"data-once": ""}
+    status: Any = {"role": "status"}
+    save = html.Button(_("Save"), id=Ids.SAVE, type="submit", hidden=True, className="btn btn-primary", **once)
+    saved = html.Span(id=Ids.SAVED, className="quiet", **status)
+    form: Component = Form([html.Div(id=Ids.FIELDS), html.Div([save, saved], className="form-save")], id=Ids.FORM)
+    return form
+
+
+async def read(services: Services, _thread_id: str | None, rows: Any) -> tuple[Any, Any]:
+    """Return an empty body, and the field of the instructions. What was typed stays when the dialog is read again."""
+    if is_read_again(Ids.DIALOG) and check_shape(list[RowId], rows, INSTRUCTIONS):
+        return no_update, no_update
+    text, read_only = await services.read_snapshot(_read_instructions, services.store)
+    set_properties(Ids.SAVE, {"hidden": read_only is not None})
+    set_properties(Ids.SAVED, {"children": ""})
+    return [], _build_instructions(text, read_only)
+
+
+def _read_instructions(store: Store) -> tuple[str, str | None]:
+    return DefaultInstructions(store).read_text(), describe_read_only(store, None)
+
+
+def _build_instructions(text: str, read_only: str | None) -> list[Component]:
+    about = _(
+        "The agent gets them in each of your conversations, from your next message. At most {limit:,} characters.",
+        limit=MAX_INSTRUCTIONS_CHARS,
+    )
+    field = TextArea(
+        id=ROW,
+        value=text,
+        dir="auto",
+        rows=5,
+        maxlength=MAX_INSTRUCTIONS_CHARS,
+        disabled=read_only is not None,
+        placeholder=_("For example: I am a teacher. Answer briefly, and in plain words."),
+    )
+    label = build_row_label(_("Default instructions"), INSTRUCTIONS, ROW["row"])
+    return [label, field, html.P(read_only or about, className="quiet")]
+
+
+def register(app: Dash, services: Services) -> None:
     browser_options.register(app, Ids.DIALOG)
 
+    @app.callback(
+        page_state.update_output(),
+        Input(Ids.FORM, "n_submit"),
+        State(rows_of(INSTRUCTIONS), "value"),
+        prevent_initial_call=True,
+        on_error=partial(report_in, Ids.DIALOG),
+    )
+    async def save(__: Any, texts: list[Text | None]) -> Any:
+        """Save the instructions, and let the panels measure the conversation with them."""
+        if not texts:
+            return no_update
+        await services.run_blocking(DefaultInstructions(services.store).save_text, texts[0] or "")
+        set_properties(Ids.SAVED, {"children": _("Saved.")})
+        return page_state.build_update()
 
-PANEL = Panel(register=register, dialogs=build_dialogs, app_buttons=buttons)
+
+DIALOG = ReadDialog(
+    Ids.DIALOG,
+    TITLE,
+    Ids.BUTTON,
+    read,
+    fields=build_fields,
+    size=None,
+    parts=[Ids.FIELDS],
+    states=[State(rows_of(INSTRUCTIONS), "id")],
+)
+PANEL = Panel(register=register, read_dialogs=[DIALOG], app_buttons=buttons)

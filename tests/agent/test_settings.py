@@ -6,10 +6,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
-from agent.context.prompts import INSTRUCTIONS_HEADING, SYSTEM_PROMPT
+from agent.context.prompts import DEFAULTS_HEADING, INSTRUCTIONS_HEADING, SYSTEM_PROMPT
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
@@ -17,9 +18,13 @@ from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters
 from agent.settings import GraphOffer, InvalidSettingsError, ThreadSettings
 from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
+from checkpoints.default_instructions import DefaultInstructions
+from checkpoints.storage import schema
 from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
 from tests.agent.running import KEY, Only, Running, running
 from tests.agent.tracing.test_run_trace import Listener
+from tests.checkpoints import tables
+from tests.checkpoints.conversations import new
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
 FRENCH = "Answer in French."
@@ -132,6 +137,50 @@ def test_instructions_stand_after_the_general_ones_in_every_request_of_a_run() -
 
     goto = Call("goto", {"position": "msg_0", "message": "Again."})
     play(story, Call("calculator", {"expression": "1+1"}), goto, Say("Bonjour."), time_travel="allow")
+
+
+def test_default_instructions_stand_before_those_of_the_conversation_and_count_from_the_next_message() -> None:
+    async def story(chat: Running, fake: FakeOpenAI, _: Listener) -> None:
+        defaults = DefaultInstructions(chat.store)
+        await chat.say("hello")
+        defaults.save_text("I am a teacher. " * 50)
+        await chat.say("and now?")
+        choose(chat, instructions=FRENCH)
+        await chat.say("and now?")
+        defaults.save_text("")
+        choose(chat, instructions="")
+        await chat.say("and now?")
+        taught = f"{SYSTEM_PROMPT}\n\n{DEFAULTS_HEADING}\n\n{('I am a teacher. ' * 50).strip()}"
+        french = f"{taught}\n\n{INSTRUCTIONS_HEADING}\n\n{FRENCH}"
+        assert [system(request) for request in fake.requests] == [SYSTEM_PROMPT, taught, french, SYSTEM_PROMPT]
+        assert "teacher" not in str(tables.read(chat.store))
+
+    play(story, Say("Hi."), Say("Hi again."), Say("Bonjour."), Say("Hi."))
+
+
+def test_the_meter_counts_default_instructions() -> None:
+    async def story(chat: Running, fake: FakeOpenAI, _: Listener) -> None:
+        chat.store.append(chat.thread_id, new("hello"))
+        measured = chat.runner.inputs.count_tokens(chat.thread_id)
+        DefaultInstructions(chat.store).save_text("I am a teacher. " * 50)
+        filled = chat.runner.inputs.count_tokens(chat.thread_id)
+        assert measured is not None
+        assert filled is not None
+        assert filled > measured + 50
+        assert fake.requests == []
+
+    play(story)
+
+
+def test_default_instructions_of_another_owner_are_not_sent() -> None:
+    async def story(chat: Running, fake: FakeOpenAI, _: Listener) -> None:
+        defaults = DefaultInstructions(chat.store)
+        with chat.store.database.begin_write() as connection:
+            connection.execute(sa.insert(schema.default_instructions).values(owner="bob", text="Answer bob."))
+        await chat.say("hello")
+        assert (defaults.read_text_for("bob"), [system(request) for request in fake.requests]) == ("", [SYSTEM_PROMPT])
+
+    play(story, Say("Hi."))
 
 
 def test_what_was_chosen_before_the_first_message_is_there_with_it() -> None:

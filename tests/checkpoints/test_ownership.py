@@ -27,6 +27,7 @@ from checkpoints import (
     UnownedStatementError,
     act_for,
 )
+from checkpoints.default_instructions import DefaultInstructions
 from checkpoints.people.members import Members
 from checkpoints.people.shares import NewShare, Shares
 from checkpoints.saved_prompts import SavedPrompts
@@ -43,7 +44,7 @@ TELLING = ("belongs_to_another", "read_files", "open_link")  # that an id is tak
 CHOSEN_IDS = ("save_prompt",)  # an id that is taken is refused
 METHODS = [
     pytest.param(kind, name, id=f"{kind.__name__}.{name}")
-    for kind in (Store, Runs, Tags, SavedPrompts, Shares, Members)
+    for kind in (Store, Runs, Tags, SavedPrompts, DefaultInstructions, Shares, Members)
     for name, _ in inspect.getmembers(kind, inspect.isfunction)
     if not name.startswith("_") and name not in (*OF_THE_SERVER, *TELLING, *CHOSEN_IDS)
 ]
@@ -87,7 +88,7 @@ def map_arguments(ids: Things, thread_id: str) -> Mapping[str, Any]:
         **dict.fromkeys(("count", "last", "before", "version", "n"), 1),
         **dict.fromkeys(("since", "now"), datetime(2020, 1, 1, tzinfo=UTC)),
         **{"agent": "main", "limit": 10, "marks": ("mark",), "has_origins": True},
-        "person": "carol",
+        **{"person": "carol", "owner": "ann"},
         "role": ThreadRole.READER,
         "fill": lambda _: None,
         "is_wanted": lambda _: True,
@@ -201,6 +202,7 @@ def test_each_owner_has_their_own(town: Town) -> None:
             assert Runs(town.store).list_running_threads() == {things.thread}
             assert [each.name for each in Tags(town.store).list_tags()] == [f"heron of {owner}"]
             assert [each.id for each in SavedPrompts(town.store).list_prompts()] == [things.prompt]
+            assert DefaultInstructions(town.store).read_text() == f"heron of {owner}"
 
 
 def test_the_servers_own_work_is_for_all(town: Town) -> None:

@@ -247,7 +247,7 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
     "export": lambda page: page.press_in_menu("Export"),
     "changes": lambda page: page.press_in_menu("Change log"),
     "settings": lambda page: _open_settings(page, "Conversation settings", "Model"),
-    "settings of the app": lambda page: _open_settings(page, "App settings", "Language"),
+    "settings of the app": lambda page: _open_settings(page, "App settings", "Default instructions"),
     "links": lambda page: page.press_in_menu("Share…"),
     "the audit log": lambda page: page.press_in_menu("Audit log"),
     "sessions": lambda page: page.press_in_menu("Sessions"),

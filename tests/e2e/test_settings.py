@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.e2e.conftest import Visit
+from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
@@ -154,3 +154,49 @@ def test_on_a_phone_the_focus_stays_on_the_page_when_the_dialog_is_closed(
     page = visit(shared_openai_server, viewport={"width": 390, "height": 844})
     settings(page).get_by_role("button", name="Cancel").click()
     expect(page.tab.get_by_role("button", name="Conversation menu")).to_be_focused()
+
+
+@pytest.mark.slow
+def test_default_instructions_are_written_once_for_all_conversations(
+    start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(start(**openai_settings))
+
+    def write(text: str) -> None:
+        page.press_in_menu("App settings")
+        page.dialog.get_by_label("Default instructions").fill(text)
+        page.dialog.get_by_role("button", name="Save", exact=True).click()
+        expect(page.dialog.get_by_text("Saved.")).to_be_visible()
+        expect_accessible(page, "the settings of the app")
+        page.confirm("Close")
+
+    write("Answer in French.")
+    for text in ("hello", "hello again"):
+        fake_openai.script(Say("Bonjour."))
+        page.new_conversation()
+        page.say(text)
+        assert fake_openai.requests[-1]["messages"][0]["content"].endswith("Answer in French.")
+    page.reload()
+    page.press_in_menu("App settings")
+    expect(page.dialog.get_by_label("Default instructions")).to_have_value("Answer in French.")
+    page.confirm("Close")
+    write("")
+    fake_openai.script(Say("Hi."))
+    page.say("and now?")
+    assert "French" not in str(fake_openai.requests[-1]["messages"][0])
+
+
+def test_default_instructions_are_kept_with_the_demo(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.composer.fill("/app-settings")
+    page.composer.press("Enter")
+    page.dialog.get_by_label("Default instructions").fill("Be brief.")
+    page.dialog.get_by_label("Default instructions").evaluate("(field) => field.form.requestSubmit()")
+    expect(page.dialog.get_by_text("Saved.")).to_be_visible()
+    page.confirm("Close")
+    page.say("Hello")
+    page.expect_messages(2)
+    page.press_in_menu("App settings")
+    page.dialog.get_by_label("Default instructions").fill("")
+    page.dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(page.dialog.get_by_text("Saved.")).to_be_visible()

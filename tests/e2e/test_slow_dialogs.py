@@ -72,6 +72,7 @@ READING: dict[str, tuple[Callable[[Page], None], str]] = {  # how a dialog is op
     "usage": (lambda page: page.press_in_menu("Usage"), "tbody tr"),
     "prompts": (lambda page: dialogs.run_command(page, "/prompts"), '[data-testid="prompt"]'),
     "tags": (lambda page: dialogs.run_command(page, "/tags"), '[data-testid="tag"]'),
+    "settings of the app": (lambda page: page.press_in_menu("App settings"), "textarea"),
     "models": (_open_connecting, ".connect-fields input"),
 }
 

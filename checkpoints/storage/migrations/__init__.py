@@ -31,7 +31,7 @@ _LOCK_PAUSE_SECONDS = 0.5
 FIRST_REVISION = "0032"
 LAST_COMMIT_BEFORE = "b6739f2b"
 # The newest file in versions/: a test compares the two.
-NEWEST_REVISION = "0034"
+NEWEST_REVISION = "0035"
 _REVISION_TABLE = (
     "CREATE TABLE alembic_version "
     "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)) WITHOUT ROWID"
