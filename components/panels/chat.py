@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from agent.settings import ThreadSettings, is_of_program
 from checkpoints import Message, Run, RunState, Store, Thread, ThreadNotFoundError, tree_reader
+from checkpoints.people.members import Members
 from checkpoints.values import limits
 from components import page_state
 from components.actions import Handlers
@@ -92,6 +93,7 @@ def show(services: Services, location: page_state.PageLocation) -> Properties:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
     read_only = describe_read_only(services.store, transcript["thread"])
     transcript |= {"read_only": read_only is not None, "is_reader": get_acting_role() == READER}
+    transcript["is_alone"] = _is_alone(services.store, transcript["thread"])
     fill = location.last_update.get("fill")
     # The thread may not exist, so the page's own values are added here.
     of_page = {"opened": location.thread_id, "fill": fill, "read_only": read_only}
@@ -167,6 +169,14 @@ def _read_transcript(
         "notice": notice,
         "suggestions": _list_suggestions(ThreadSettings.from_thread(thread).graph),
     }
+
+
+def _is_alone(store: Store, thread_id: str | None) -> bool:
+    """Return whether nobody else writes in a conversation: what was stopped here, this person has stopped."""
+    if thread_id is None or not store.database.separates_owners:
+        return True
+    is_own = store.get_thread(thread_id).owner == store.database.name_owner()
+    return is_own and not Members(store).list_members(thread_id)
 
 
 def _is_waiting(run: Run | None) -> bool:

@@ -24,7 +24,7 @@ def _streaming(camera: Camera, folder: Path) -> None:
             expect(page.live).to_contain_text("the head")
             camera.take(page, "streaming")
             page.stop_button.click()
-            expect(page.tab.get_by_text("This answer was stopped")).to_be_visible()
+            expect(page.tab.get_by_text("You stopped this answer.")).to_be_visible()
             camera.take(page, "stopped")
     finally:
         server.stop()

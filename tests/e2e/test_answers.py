@@ -182,7 +182,7 @@ def test_a_page_says_that_updates_from_other_servers_are_delayed(shared_server: 
 def test_stop_keeps_what_was_there(talking: Page) -> None:
     talking.stop_button.click()
     expect(talking.stop_button).to_have_count(0)
-    expect(talking.tab.get_by_text("This answer was stopped")).to_be_visible()
+    expect(talking.tab.get_by_text("You stopped this answer.")).to_be_visible()
     talking.expect_messages(2)
     kept = Message("assistant", "partial", "The first line stands.")
     assert _last(talking).role == kept.role
@@ -191,7 +191,7 @@ def test_stop_keeps_what_was_there(talking: Page) -> None:
     talking.reload()
     expect(talking.tab.get_by_role("button", name="Continue")).to_be_visible()
     talking.tab.get_by_role("button", name="Dismiss").click()
-    expect(talking.tab.get_by_text("This answer was stopped")).to_have_count(0)
+    expect(talking.tab.get_by_text("You stopped this answer.")).to_have_count(0)
     assert _last(talking).text.startswith(kept.text)
 
 

@@ -82,7 +82,7 @@ def test_an_answer_is_stopped_once_and_what_came_of_it_stays(page: Page, name: s
     else:
         page.stop_button.dblclick()
     expect(page.stop_button).to_have_count(0)
-    expect(page.log).to_contain_text("This answer was stopped")
+    expect(page.log).to_contain_text("You stopped this answer.")
     fake_openai.release()
     assert page.answer() == "Green"
     expect(page.composer).to_have_value("")

@@ -131,7 +131,7 @@ def test_a_stop_while_the_database_is_locked_is_shown_at_once_and_offered_to_go_
         expect(outcome.get_by_role("button")).to_have_count(0)
     expect(outcome.get_by_role("button", name="Continue")).to_be_visible()
     outcomes = page.tab.evaluate("window.outcomes")
-    assert outcomes[-1] == "This answer was stoppedContinueDismiss"
+    assert outcomes[-1] == "You stopped this answer.ContinueDismiss"
     assert not any("before it began" in text for text in outcomes)  # not in the moment before the panels are read either
 
 

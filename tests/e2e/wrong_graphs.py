@@ -96,12 +96,12 @@ UNMADE = {
     ),
 }
 BLOCKING = {
-    "blocks_a_thread": _node("time.sleep(600)", "This answer was stopped before it began"),
-    "blocks_its_loop": _async_node("time.sleep(600)", "This answer was stopped before it began"),
+    "blocks_a_thread": _node("time.sleep(600)", "You stopped this answer before it began."),
+    "blocks_its_loop": _async_node("time.sleep(600)", "You stopped this answer before it began."),
     "swallows_the_stop": _async_node(
         "while True:\n        try:\n            await asyncio.sleep(600)\n"
         "        except asyncio.CancelledError:\n            pass",
-        "This answer was stopped before it began",
+        "You stopped this answer before it began.",
     ),
 }
 STRANGE = {

@@ -67,9 +67,11 @@
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string,
  *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], drafts?: DraftView[], suggestions: string[],
- *   example?: boolean, is_graph?: boolean, missing?: boolean, read_only?: boolean, is_reader?: boolean}} TranscriptData
+ *   example?: boolean, is_graph?: boolean, missing?: boolean, read_only?: boolean, is_reader?: boolean,
+ *   is_alone?: boolean}} TranscriptData
  *   `example`: one is offered; `is_graph`: a user graph answers;
- *   `missing`: no conversation has this address; `read_only`: every change would be refused; `is_reader`: everywhere
+ *   `missing`: no conversation has this address; `read_only`: every change would be refused; `is_reader`: everywhere;
+ *   `is_alone`: nobody else writes here
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView

@@ -11,9 +11,9 @@ const REPEATING_TEXT = _(
  * How the newest run ended, if it ended badly, with buttons to continue or retry. They wait until the data has the end:
  * before that the server may refuse them (it could not save the end yet), and `last` may not be what the run left.
  * @param {{run: import("../lib/types.mjs").RunView, isInData: boolean, isGraph?: boolean,
- *   last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
+ *   isAlone?: boolean, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
  */
-export function Outcome({ run, isInData, isGraph, last, act, onDismiss }) {
+export function Outcome({ run, isInData, isGraph, isAlone, last, act, onDismiss }) {
   // Cut off in its text or after its tool calls. The results of finished tools are kept, and no tool runs again by itself.
   const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
   const isError = run.state === "failed" && Boolean(run.error);
@@ -36,7 +36,7 @@ export function Outcome({ run, isInData, isGraph, last, act, onDismiss }) {
     },
     icon(isError ? "exclamation-triangle" : "stop-circle"),
     h("div", { className: "outcome-text" },
-      h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut || !isInData)),
+      h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut || !isInData, isAlone)),
       isError && run.details && h(Details, run),
       isInData && isGraph && !run.compacts && h("p", { className: "quiet" }, REPEATING_TEXT),
     ),
@@ -58,8 +58,11 @@ const Details = ({ details }) =>
     h("p", { "data-testid": "error-details" }, details),
   );
 
-function describeStop(run, isCut) {
+/** `isAlone`: nobody else could have stopped it. */
+function describeStop(run, isCut, isAlone) {
   if (run.compacts) return _("Summarising was stopped. Nothing was changed.");
+  if (run.state === "stopped" && isAlone)
+    return isCut ? _("You stopped this answer.") : _("You stopped this answer before it began.");
   if (run.state === "stopped") return isCut ? _("This answer was stopped") : _("This answer was stopped before it began");
   return isCut ? _("This answer was cut off") : _("This answer was cut off before it began");
 }
