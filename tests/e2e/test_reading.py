@@ -126,6 +126,18 @@ def test_a_table_is_aligned_scrolls_on_a_phone_and_is_copied(
 
 
 @pytest.mark.slow
+def test_the_tools_of_a_wide_table_are_beside_it(page: Page, fake_openai: FakeOpenAI) -> None:
+    prose = show(page, fake_openai, TABLE)
+    prose.locator("td").first.hover()
+    tools = prose.locator(".table-frame > .prose-tools")
+    expect(tools).to_have_css("opacity", "1")
+    table, beside = prose.locator(".wide-content").bounding_box(), tools.bounding_box()
+    assert table
+    assert beside
+    assert table["x"] + table["width"] <= beside["x"]
+    assert prose.locator("td").nth(1).evaluate("cell => getComputedStyle(cell).whiteSpace") == "nowrap"
+
+
 @pytest.mark.slow
 def test_a_print_has_all_columns_of_a_wide_table_and_the_whole_of_a_line(
     page: Page, fake_openai: FakeOpenAI, tmp_path: Path
