@@ -189,6 +189,18 @@ def test_a_checkpoint_is_renamed_and_pinned(page: Page) -> None:
     expect(page.checkpoint("Two")).not_to_contain_text("Pinned")
 
 
+def test_a_name_that_another_checkpoint_has_is_told_and_may_be_used(page: Page) -> None:
+    page.save("Twice")
+    page.tab.get_by_test_id("save").click()
+    form = page.tab.get_by_role("form", name="Save checkpoint")
+    form.get_by_label("Name").fill("Twic")
+    expect(form.get_by_role("status")).to_be_empty()
+    form.get_by_label("Name").press_sequentially("e")
+    expect(form.get_by_role("status")).to_contain_text("Another checkpoint has this name.")
+    form.get_by_role("button", name="Save").click()
+    expect(page.checkpoint("Twice")).to_have_count(2)
+
+
 def test_filters_are_offered_for_what_another_branch_has(page: Page) -> None:
     page.save("Kept")
     page.choose_at(page.checkpoint("Kept"), "Pin")

@@ -1,16 +1,18 @@
 /** The form for the name and description of a new or existing checkpoint. */
 import { _ } from "../lib/words.mjs";
-const { Fragment, createElement: h, useEffect, useId, useRef } = window.React;
+const { Fragment, createElement: h, useEffect, useId, useRef, useState } = window.React;
 
 const MAX_CHECKPOINT_NAME_CHARS = 120;
 const MAX_DESCRIPTION_CHARS = 500;
+const TAKEN_TEXT = _("Another checkpoint has this name. You can save it all the same.");
 
 /**
- * @param {{title: string, checkpoint?: {name: string, description: string}, quote?: string,
- *   onSave: (name: string, description: string) => void, onCancel: () => void}} props
+ * @param {{title: string, checkpoint?: {name: string, description: string}, quote?: string, taken?: string[],
+ *   onSave: (name: string, description: string) => void, onCancel: () => void}} props  `taken`: names of other checkpoints
  */
-export function CheckpointForm({ title, checkpoint, quote, onSave, onCancel }) {
+export function CheckpointForm({ title, checkpoint, quote, taken = [], onSave, onCancel }) {
   const id = useId();
+  const [isTaken, setTaken] = useState(false);
   const name = useRef(null);
   const description = useRef(null);
   useEffect(() => name.current.select(), []);
@@ -32,8 +34,9 @@ export function CheckpointForm({ title, checkpoint, quote, onSave, onCancel }) {
       h("p", { className: "form-quote" }, quote === "" ? _("At the chosen message") : _("At “{quote}”", { quote })),
     h(Field, {
       id: `${id}-name`, label: _("Name"), input: name, value: checkpoint?.name, maxLength: MAX_CHECKPOINT_NAME_CHARS,
-      isOptional: !checkpoint,
+      isOptional: !checkpoint, onInput: ({ target }) => setTaken(taken.includes(target.value.trim())),
     }),
+    h("p", { className: "name-hint", role: "status" }, isTaken && TAKEN_TEXT),
     h(Field, {
       id: `${id}-description`, label: _("Description"), kind: "textarea", input: description, value: checkpoint?.description,
       maxLength: MAX_DESCRIPTION_CHARS, isOptional: true,
@@ -47,14 +50,14 @@ export function CheckpointForm({ title, checkpoint, quote, onSave, onCancel }) {
   );
 }
 
-function Field({ id, label, kind = "input", input, value = "", maxLength, isOptional }) {
+function Field({ id, label, kind = "input", input, value = "", maxLength, isOptional, onInput = undefined }) {
   return h(
     Fragment,
     null,
     h("label", { htmlFor: id }, label, " ", isOptional && h("span", null, _("optional"))),
     h(kind, {
       id, ref: input, className: "form-control", defaultValue: value, maxLength, dir: "auto", autoComplete: "off",
-      rows: kind === "textarea" ? 3 : undefined,
+      rows: kind === "textarea" ? 3 : undefined, onInput,
     }),
   );
 }

@@ -83,7 +83,7 @@ export function History(props) {
     { id: props.id, className: "history" },
     h(PaneHead, { title: _("History"), id: "history-heading" },
       !form.place && h(SaveButton, { save: data.save, onClick: () => form.open() })),
-    form.place && h(NewCheckpoint, { form, saving }),
+    form.place && h(NewCheckpoint, { form, saving, taken: listNames(data) }),
     !data.read_only && h(Tip, { name: "history" }),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
@@ -95,6 +95,9 @@ export function History(props) {
     showPlace(RunAgain, rerunning, { thread: data.thread }),
   );
 }
+
+/** @returns {string[]} the names of the checkpoints */
+const listNames = ({ checkpoints, elsewhere }) => [...checkpoints, ...elsewhere].map(({ name }) => name);
 
 /** Name the current branch in the bar, and show the conversation on another one: a sheet would cover it. */
 function useBranchName({ thread, branches }) {

@@ -27,7 +27,7 @@ const MAX_BRANCH_NAME_CHARS = 120;
  */
 export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose }) {
   const card = useRef(null);
-  const renaming = useRenaming(row, card, act);
+  const renaming = useRenaming(row, card, act, [...data.checkpoints, ...data.elsewhere]);
   useInView(card, row.key);
   const name = nameRow(row, data.branch_count > 1);
   if (renaming.form) return h("div", { className: "place-card", ref: card }, renaming.form);
@@ -73,7 +73,7 @@ function useInView(card, key) {
 }
 
 /** The form for another name, of the checkpoint or of the branch. Then its button gets the focus, which the form took. */
-function useRenaming({ key, item, branch }, card, act) {
+function useRenaming({ key, item, branch }, card, act, checkpoints) {
   const [renamed, setRenamed] = useState(null); // {kind, name, description}: the description whole
   useEffect(() => setRenamed(null), [key]);
   const close = () => {
@@ -102,6 +102,7 @@ function useRenaming({ key, item, branch }, card, act) {
       start,
       form: h(CheckpointForm, {
         title: _("Rename checkpoint"), checkpoint: renamed, onSave: saveCheckpoint, onCancel: close,
+        taken: checkpoints.filter(({ id }) => id !== item.value.id).map(({ name }) => name),
       }),
     };
   return {

@@ -53,7 +53,7 @@ export function useForm({ thread, save }) {
 }
 
 /** The form. What is saved before its conversation is shown waits for it. */
-export function NewCheckpoint({ form, saving }) {
+export function NewCheckpoint({ form, saving, taken }) {
   const { message, quote } = form.place;
   const onSave = (name, description) => {
     form.close();
@@ -62,7 +62,7 @@ export function NewCheckpoint({ form, saving }) {
   return h(
     "div",
     { className: "history-save" },
-    h(CheckpointForm, { key: message ?? "", title: _("Save checkpoint"), quote, onSave, onCancel: form.close }),
+    h(CheckpointForm, { key: message ?? "", title: _("Save checkpoint"), quote, taken, onSave, onCancel: form.close }),
   );
 }
 
