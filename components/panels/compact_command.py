@@ -13,6 +13,7 @@ from checkpoints.values.sentence import sentence
 from components import dialog, page_state
 from components.actions import Action, Answer
 from components.panel import Panel
+from components.properties import set_properties
 from components.services import Services
 from components.shapes import check_shape
 from components.views import context_meter
@@ -40,6 +41,9 @@ async def open_summary_dialog(services: Services, action: Action, scope: Summary
     """Ask the user to confirm a summary, and show its effect. Raises `NotCompactedError` if it would gain nothing."""
     thread_id, caller = action.page_thread_id, action.caller
     preview = await services.read_snapshot(services.runner.inputs.preview_summary, thread_id, scope)
+    gains = preview.tokens.after < preview.tokens.before
+    # Where there is nothing to gain, nothing invites.
+    set_properties(f"{SUMMARY.identifier}-confirm", {"color": "primary" if gains else "secondary", "outline": not gains})
     fields = {"request_id": caller.request_id, "version": caller.expected_version, **asdict(scope)}
     SUMMARY.open(str(thread_id), fields, describe_preview(preview))
 

@@ -1,10 +1,17 @@
 """`/compact` is a command, any other text is a message."""
 
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from agent.context.measurement import TokenChange
 from agent.preparation.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
+from checkpoints import Caller
+from components.actions import Action
 from components.panels import compact_command
+from components.properties import collect_properties
 
 
 @pytest.mark.parametrize(
@@ -31,3 +38,17 @@ def test_the_dialog_tells_the_tokens_before_and_after() -> None:
     shown = str(compact_command.describe_preview(SummaryPreview(4, TokenChange(12_300, 1_400))))
     assert "One summary will replace 4 messages." in shown
     assert "About 12,300 tokens now, 1,400 afterwards." in shown
+
+
+@pytest.mark.parametrize(("after", "color"), [(300, "primary"), (527, "secondary")])
+def test_a_summary_that_gains_nothing_does_not_invite(after: int, color: str) -> None:
+    async def preview(*_: Any) -> SummaryPreview:
+        return SummaryPreview(4, TokenChange(527, after))
+
+    runner = SimpleNamespace(inputs=SimpleNamespace(preview_summary=None))
+    services: Any = SimpleNamespace(read_snapshot=preview, runner=runner)
+    action = Action("send", {}, Caller(request_id="press"), "thread")
+    with collect_properties() as properties:
+        asyncio.run(compact_command.open_summary_dialog(services, action, SummaryScope()))
+    assert properties["summarise-dialog-confirm"]["color"] == color
+    assert ("Nothing to gain yet." in str(properties["summarise-dialog-body"])) is (color == "secondary")
