@@ -1,6 +1,7 @@
 """The audit log in portions, for admins and for the only person of a server. To everybody else it is not there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Select
 from pydantic import Field
 
+from checkpoints import Store, ThreadNotFoundError
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.values.audit_entry import AuditEntry, AuditKind
 from checkpoints.values.limits import MAX_LABEL_CHARS, MAX_NUMBER
@@ -89,11 +91,22 @@ async def _read_rows(services: Services, person: str, kind: str, *, before: int 
     found = await services.run_blocking(list_entries, PORTION_ENTRIES + 1, **wanted)
     shown = found[:PORTION_ENTRIES]
     more = [build_row_button(_("Show more"), MORE, str(shown[-1].number))] if len(found) > PORTION_ENTRIES else []
-    return [_build_row(each) for each in shown], html.Div(more)
+    titles = await services.run_blocking(_read_titles, services.store, shown)
+    return [_build_row(each, titles) for each in shown], html.Div(more)
 
 
-def _build_row(entry: AuditEntry) -> Component:
-    shown, named = describe_entry(entry), dict[str, Any]({"data-testid": "audit-entry"})
+def _read_titles(store: Store, entries: Sequence[AuditEntry]) -> dict[str, str]:
+    """Read the titles of the conversations that the reader may see. To administrators, others keep their ids."""
+    titles = {}
+    with store.database.begin_read():
+        for thread_id in {str(each.detail["thread"]) for each in entries if each.detail.get("thread")}:
+            with suppress(ThreadNotFoundError):
+                titles[thread_id] = store.get_thread(thread_id).title
+    return titles
+
+
+def _build_row(entry: AuditEntry, titles: Mapping[str, str]) -> Component:
+    shown, named = describe_entry(entry, titles), dict[str, Any]({"data-testid": "audit-entry"})
     who: list[Any] = [html.Strong(shown["who"]), " · "] if shown["who"] else []
     address = [f" · {shown['address']}"] if shown["address"] else []
     time = html.P([Time(data=shown["time"]), *address], className="quiet")

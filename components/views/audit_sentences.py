@@ -27,6 +27,7 @@ KIND_LABELS: Final = {
     AuditKind.SETTINGS: N_("Settings of conversations"),
     AuditKind.MODEL: N_("Models connected"),
 }
+NO_TITLES: Final[Mapping[str, str]] = {}
 _MEMBER_ROLES: Final = {"editor": N_("may change it"), "reader": N_("may read it")}
 _ROLES: Final = {"admin": N_("Admin"), "member": N_("Member"), "reader": N_("Reader")}
 
@@ -39,13 +40,16 @@ class ShownEntry(TypedDict):
     address: str
 
 
-def describe_entry(entry: AuditEntry) -> ShownEntry:
+def describe_entry(entry: AuditEntry, titles: Mapping[str, str] = NO_TITLES) -> ShownEntry:
+    """Describe an entry. Conversations without a title in `titles` are named by their ids."""
+    title = titles.get(str(entry.detail.get("thread", "")))
+    detail = {**entry.detail, "thread": _("“{name}”", name=title)} if title else entry.detail
     about = "" if entry.about == LOCAL_OWNER else describe_person(entry.about)
     return {
         "number": entry.number,
         "time": entry.time.isoformat(),
         "who": describe_person(entry.person),
-        "text": _WRITERS[entry.kind](entry.detail, about),
+        "text": _WRITERS[entry.kind](detail, about),
         "address": entry.address,
     }
 

@@ -64,6 +64,12 @@ def test_an_entry_is_a_sentence(kind: AuditKind, detail: dict[str, Any], about: 
     assert shown == {"number": 1, "time": TIME.isoformat(), "who": "ann", "text": text, "address": "10.0.0.1"}
 
 
+def test_a_conversation_is_named_by_its_title_where_that_is_known() -> None:
+    entry = AuditEntry(1, TIME, "ann", AuditKind.SHARE_REVOKED, "", {"thread": "t1", "link": "l1"}, "10.0.0.1")
+    assert describe_entry(entry, {"t1": "Herons"})["text"] == "Revoked a link to the conversation “Herons”"
+    assert describe_entry(entry, {"t2": "Herons"})["text"] == "Revoked a link to the conversation t1"
+
+
 def test_every_kind_has_a_sentence_and_a_label() -> None:
     assert {kind for kind, *_ in SENTENCES} == set(AuditKind) == set(KIND_LABELS)
 
