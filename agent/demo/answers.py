@@ -113,7 +113,10 @@ def _answer_by_tool(text: str, tool_names: frozenset[str], quoted_lines: Sequenc
         return DemoAnswer("I will look that up.", (DemoCall("web_search", {"query": query[1].strip(" .?!\"'")[:200]}),))
     back = re.search(r"\b(?:go back to|start over)\b(?:.*?\bm(?:sg_)?(\d+))?", text, re.IGNORECASE | re.DOTALL)
     if back is not None and "goto" in tool_names:
-        note = [f"The user wanted to go back, and said: {_shorten_quote(text)}", *(quoted_lines if "carry" in text else ())]
+        note = [
+            f"The user wanted to go back, and said: {shorten_line(text, MAX_DEMO_QUOTE_CHARS)}",
+            *(quoted_lines if "carry" in text else ()),
+        ]
         return DemoAnswer(
             "I will go back.", (DemoCall("goto", {"position": f"msg_{back[1] or 0}", "message": "\n".join(note)}),)
         )

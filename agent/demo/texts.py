@@ -14,10 +14,10 @@ I am the **demo model**: I work offline, always answer the same way, and make th
 - `try two ways: tell me about tea; what is 2 * 21?`, and I work on both at once, each on a branch of its own
 - `/compact`, and a summary takes the place of what we said
 
-Then **save a checkpoint**, go on, and restore it: the list below gets shorter, because I only remember what is still \
-part of the conversation.
+Then **save a checkpoint**, go on, and restore it: the list of what I remember gets shorter, because I only know what is \
+still part of the conversation.
 
-For a real model set `MODEL` and its key, for example `OPENAI_API_KEY`."""
+For a real model, choose **Connect a model** below the message field, or set `MODEL` and its key."""
 CODE = """\
 Here is a small function that counts the words of a text:
 
