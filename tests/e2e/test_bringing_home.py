@@ -24,7 +24,7 @@ def test_a_conclusion_is_drafted_edited_and_brought_home(parted: Page, fake_open
     parted.dialog.get_by_role("button", name="Draft with the model").click()
     expect(field).to_have_value("My own words.\n\nGreen is **best**.")
     field.fill(f"Green is **best**, they say. {HOSTILE}")
-    parted.dialog.get_by_label("Waymark: Green").check()
+    parted.dialog.get_by_label("Agent: Green").check()
     expect_accessible(parted, "bring home")
     parted.tab.set_viewport_size(NARROW)
     assert parted.tab.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]

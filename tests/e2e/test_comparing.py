@@ -87,7 +87,7 @@ def test_a_turn_names_its_speaker_once_and_the_names_of_the_sides_stay_in_sight(
     page.composer.fill("")
     page.say("Blue")
     page.select(page.branch("Before restoring Begin")).get_by_test_id("compare").click()
-    expect(cell(page, "Before restoring Begin").locator("h3")).to_have_text(["You", "Waymark"])
+    expect(cell(page, "Before restoring Begin").locator("h3")).to_have_text(["You", "Agent"])
     figures = side(page, 0).locator(".figures-line")
     expect(figures).to_contain_text(re.compile(r"6 more messages.* in.* out.*fake-model.*calculator"))
     assert count_lines(figures) == 1

@@ -175,11 +175,12 @@ def test_what_is_found_and_offered_for_a_note_says_who_asked(pages: list[Page], 
     expect(bob.log).not_to_contain_text("On the roof.")
     palette(bob).fill("storks")
     hit = bob.tab.get_by_role("group", name="Messages found").get_by_role("option")
-    expect(hit.locator(".hit-facts")).to_have_text(re.compile("^ann · on branch"))
+    expect(hit.locator(".hit-title")).to_have_text("ann")
+    expect(hit.locator(".hit-facts")).to_have_text(re.compile("^this conversation · on branch"))
     bob.tab.keyboard.press("Escape")
     bob.choose_at(bob.branch("main"), "Quote in this branch")
     expect(bob.dialog.get_by_label("ann: Where do the storks nest?")).to_be_visible()
-    expect(bob.dialog.get_by_label("Waymark: On the roof.")).to_be_visible()
+    expect(bob.dialog.get_by_label("Agent: On the roof.")).to_be_visible()
 
 
 def test_a_reader_follows_and_changes_nothing_until_they_are_let_out(pages: list[Page], fake_openai: FakeOpenAI) -> None:

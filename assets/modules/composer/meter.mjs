@@ -111,7 +111,7 @@ function UsageSoFar({ thread, version }) {
  *   answers: number, cost: number|null}[]}} used
  */
 function describeTotalUsage(used) {
-  if (used.answers === 0) return _("No usage reported yet.");
+  if (used.answers === 0) return _("No answer here has reported its usage.");
   const cost = used.priced > 0 ? `, ${formatDollars(used.cost)}` : "";
   const unpriced =
     used.priced > 0 && used.priced < used.answers

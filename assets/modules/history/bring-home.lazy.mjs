@@ -18,7 +18,7 @@ const { flushSync } = window.ReactDOM;
 const GONE_TEXT = _("This place no longer exists.");
 const NO_ANSWER_TEXT = _("The server does not answer. Your text is kept here; please try again.");
 const MAX_CONCLUSION_CHARS = 20_000;
-const SPEAKER_NAMES = { user: _("You"), assistant: "Waymark" };
+const SPEAKER_NAMES = { user: _("You"), assistant: _("Agent") };
 
 loadStyle(new URL("./bring-home.lazy.css", import.meta.url));
 

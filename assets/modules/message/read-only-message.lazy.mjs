@@ -6,7 +6,7 @@ import { ToolCard } from "./tool-card.mjs";
 
 const { createElement: h } = window.React;
 
-const SPEAKER_NAMES = { user: _("You"), assistant: "Waymark", note: _("Note") };
+const SPEAKER_NAMES = { user: _("You"), assistant: _("Agent"), note: _("Note") };
 
 /** @param {{message: import("../lib/types.mjs").MessageView, isNamed?: boolean}} props `isNamed`: it says who speaks */
 export function ReadOnlyMessage({ message, isNamed = true }) {

@@ -18,7 +18,7 @@ const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are
 const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
 const ROLES = {
   user: _("You"),
-  assistant: _("Assistant"),
+  assistant: _("Agent"),
   tool: _("Tool result"),
   note: _("Note"),
   summary: _("Summary"),
@@ -76,11 +76,17 @@ export async function openHit(hit) {
   await openPlace(hit.thread, address, "message", { unreadableText: UNREADABLE_TEXT });
 }
 
-/** One hit: its conversation, and its snippet with marks. @param {{hit: Hit, now: number}} props */
+/**
+ * One hit: its conversation, and its snippet with marks. In the open conversation, who wrote it says more than its title.
+ * @param {{hit: Hit, now: number}} props
+ */
 export function HitLine({ hit, now }) {
   const standing = { left: _("removed"), branch: _("on branch “{branch}”", { branch: hit.branch }) }[hit.standing];
-  const people = new Set([hit.owner, hit.person || ROLES[hit.role]]); // the owner may have asked
-  const title = hit.checkpoint === null ? hit.title : `${hit.name} · ${hit.title}`;
+  const people = [...new Set([hit.owner, hit.person || ROLES[hit.role]])].filter(Boolean); // the owner may have asked
+  const isOpen = hit.thread === getOpenThread();
+  const where = isOpen ? people.join(" · ") : hit.title;
+  const title = hit.checkpoint === null ? where : isOpen ? hit.name : `${hit.name} · ${hit.title}`;
+  const facts = isOpen && hit.checkpoint === null ? [_("this conversation")] : people;
   const snippet = hit.parts.map(({ text }) => text).join("");
   const mark = ({ text, marked }, index) => (marked ? h("mark", { key: index }, text) : text);
   return h(
@@ -93,7 +99,7 @@ export function HitLine({ hit, now }) {
       h(
         "span",
         { className: "hit-facts" },
-        [...people, standing, formatAge(hit.time, now)].filter(Boolean).join(" · "),
+        [...facts, standing, formatAge(hit.time, now)].filter(Boolean).join(" · "),
       ),
     ),
     h("span", { className: "hit-snippet", dir: findDirection(snippet) }, hit.parts.map(mark)),

@@ -86,7 +86,7 @@ function LiveBubble({ bubbleRef, cardRef, busy, label }) {
     "article",
     {
       className: "message message-assistant live",
-      "aria-label": _("Waymark is answering"),
+      "aria-label": _("The agent is answering"),
       "aria-busy": busy,
       "data-testid": "message",
       "data-role": "assistant",

@@ -11,7 +11,7 @@ import { Reasoning } from "./reasoning.mjs";
 
 const { createElement: h, memo } = window.React;
 
-const SPEAKER_LABELS = { user: _("You said"), assistant: _("Waymark said"), note: _("Note") };
+const SPEAKER_LABELS = { user: _("You said"), assistant: _("The agent said"), note: _("Note") };
 
 /** Say whose words these are. @param {{role: string, person: string}} message `person`: the name of another person */
 export const describeSpeaker = ({ role, person }) => (person ? _("{person} said", { person }) : SPEAKER_LABELS[role]);
