@@ -166,6 +166,7 @@ class _ModelNode:
         # This is the requested model. The answer's metadata names the model that wrote it.
         requested = str(getattr(model.chat, "model_name", model.spec))
         context.trace.on_request(requested, built.traced)
+        context.recorder.note_model(model.spec)
         answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), built.sent, context)
         answer = _make_ids_unique(answer, context.recorder)
         answer.response_metadata |= {**make_spec_entry(model.spec), **built.request.size_note.to_metadata()}

@@ -28,6 +28,10 @@ _BRANCH_BUDGET = Budget(answers=50, calls=100, seconds=600.0)
 class Recorder(Protocol):
     """Records the messages and events of a run's nodes. A message is on disk once `commit` has returned."""
 
+    def note_model(self, spec: str) -> None:
+        """Note the model that writes the next answer, for its text if that is cut off."""
+        ...
+
     def append_text(self, delta: str) -> None: ...
 
     def append_reasoning(self, delta: str) -> None: ...

@@ -5,16 +5,17 @@ import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 
 from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn, ToolStarted, WorkEnded
 from agent.run.answer_writer import AnswerWriter
 from agent.run.blocking import BlockingPool
 from agent.run.holding import HoldUnknownError, hold_alone, hold_no_candidates
 from agent.run.open_calls import OpenCalls
+from agent.run.pending_answers import PendingAnswers
 from agent.subagents.delegation import OpenCall
 from checkpoints import (
     MAIN,
@@ -29,10 +30,8 @@ from checkpoints import (
     RunTakenError,
     StateError,
     StoreUnavailableError,
-    make_partial_messages,
 )
 from checkpoints.values import serde
-from checkpoints.values.reasoning import Reasoning
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -63,9 +62,7 @@ class RunRecorder:
         # Locks the candidates that end with the run, and yields their ends.
         self.hold_candidates: Callable[[RunState], AbstractAsyncContextManager[Sequence[CandidateEnd]]] = hold_no_candidates
         self._blocking = blocking
-        # The texts of the answers in progress, by agent.
-        self._pending_texts: defaultdict[str, list[str]] = defaultdict(list)
-        self._pending_reasoning: defaultdict[str, list[str]] = defaultdict(list)
+        self._pending = PendingAnswers()
         self._has_ended = False
         self._has_drafts = True
         # Another process has taken the run, or is about to get it: then no more messages are written.
@@ -101,26 +98,26 @@ class RunRecorder:
 
     def withdraw_text(self) -> None:
         self.keep_text_as_reasoning(MAIN)
-        self.writer.publish_event(TextWithdrawn(self._find_reasoning(MAIN).text))
+        self.writer.publish_event(TextWithdrawn(self._pending.find_reasoning(MAIN).text))
 
     def keep_text_as_reasoning(self, agent: str) -> None:
         self.check_open()
-        self._pending_reasoning[agent] += self._pending_texts.pop(agent, ())
+        self._pending.keep_text_as_reasoning(agent)
 
     def keep_reasoning(self, delta: str, agent: str) -> None:
         self.check_open()
-        self._pending_reasoning[agent].append(delta)
+        self._pending.keep_reasoning(delta, agent)
 
     def keep_text(self, delta: str, agent: str) -> None:
         """Keep more of an agent's answer. It becomes a partial message if the answer is cut off."""
         self.check_open()
-        self._pending_texts[agent].append(delta)
+        self._pending.keep_text(delta, agent)
+
+    def note_model(self, spec: str, agent: str = MAIN) -> None:
+        self._pending.note_model(spec, agent)
 
     def find_text(self, agent: str) -> str:
-        return "".join(self._pending_texts.get(agent, ()))
-
-    def _find_reasoning(self, agent: str) -> Reasoning:
-        return Reasoning("".join(self._pending_reasoning.get(agent, ())))
+        return self._pending.find_text(agent)
 
     async def begin_tool(self, call_id: str) -> None:
         self.check_open()
@@ -141,8 +138,8 @@ class RunRecorder:
 
     def drop_text(self, *, is_shown: bool = False) -> None:
         """Drop the main agent's uncommitted text. With `is_shown`, pages show it until the run's end."""
-        if self._pending_texts.pop(MAIN, None) and not is_shown:
-            self.writer.publish_event(TextWithdrawn(self._find_reasoning(MAIN).text))
+        if self._pending.drop_text(MAIN) and not is_shown:
+            self.writer.publish_event(TextWithdrawn(self._pending.find_reasoning(MAIN).text))
 
     def forget_open_calls(self) -> None:
         self.open_calls.forget_calls()
@@ -182,8 +179,8 @@ class RunRecorder:
                     self._has_drafts = False
                     raise
                 for each in written:
-                    self._pending_texts.pop(each.stored.agent, None)
-                    self._pending_reasoning.pop(each.stored.agent, None)
+                    self._pending.drop_text(each.stored.agent)
+                    self._pending.drop_reasoning(each.stored.agent)
                     self._written_depths[each.stored.agent].append(each.stored.depth)
             for each in written:
                 self.open_calls.note_message(each.message, each.stored.agent)
@@ -228,21 +225,17 @@ class RunRecorder:
 
     def build_last_messages(self, state: RunState) -> list[NewMessage]:
         """Build the partial messages, and results for the open calls. A writing agent waits for no call."""
-        texts = [
-            replace(new, agent=agent)
-            for agent in dict.fromkeys((*self._pending_texts, *self._pending_reasoning))
-            for new in make_partial_messages(self.find_text(agent), self._find_reasoning(agent))
-        ]
         results = [] if state is RunState.WAITING else self.open_calls.make_results()
-        return [*texts, *(NewMessage(serde.to_body(result), agent=agent) for result, agent in results)]
+        return [
+            *self._pending.make_partials(),
+            *(NewMessage(serde.to_body(result), agent=agent) for result, agent in results),
+        ]
 
     async def cut_off(self, agent: str = MAIN) -> None:
         """Commit an agent's uncommitted answer as a partial message, and a result for each of its open calls."""
-        text, reasoning = self.find_text(agent), self._find_reasoning(agent)
-        if text or reasoning.text.strip():
-            answer = AIMessage(serde.sanitize_text(text), additional_kwargs=reasoning.to_kwargs())
+        if (answer := self._pending.make_partial(agent)) is not None:
             await self.commit(answer, MessageStatus.PARTIAL, agent=agent)
-        self._pending_reasoning.pop(agent, None)
+        self._pending.drop_reasoning(agent)
         for result in self.open_calls.make_results_of(agent):
             await self.commit(result, agent=agent)
 
@@ -250,7 +243,7 @@ class RunRecorder:
     async def hold_draft(self) -> AsyncIterator[Draft]:
         """Yield the main agent's draft. It does not become a message during the block."""
         async with self._write_lock:
-            yield Draft(self.find_text(MAIN), self._find_reasoning(MAIN).text) if self._has_drafts else Draft()
+            yield Draft(self.find_text(MAIN), self._pending.find_reasoning(MAIN).text) if self._has_drafts else Draft()
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +267,9 @@ class SubAgentRecorder:
         self.recorder.check_open()
         if self.keeps_text:
             self.recorder.keep_reasoning(delta, self.agent)
+
+    def note_model(self, spec: str) -> None:
+        self.recorder.note_model(spec, self.agent)
 
     def withdraw_text(self) -> None:
         self.recorder.keep_text_as_reasoning(self.agent)

@@ -24,6 +24,7 @@ from agent.time_travel.dependence import list_call_ids
 from agent.tracing.run_trace import RunTrace
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store
 from checkpoints.values import serde
+from checkpoints.values.answer_spec import make_spec_entry
 from checkpoints.values.errors import TooManyAlternativesError
 from checkpoints.values.reasoning import Reasoning
 from checkpoints.values.text import shorten_for_model, shorten_line
@@ -160,6 +161,11 @@ class BranchRecorder:
     # Pieces of the uncommitted answer, and of the reasoning before it.
     written: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
+    # The model of the last request comes last.
+    models: list[str] = field(default_factory=list)
+
+    def note_model(self, spec: str) -> None:
+        self.models.append(spec)
 
     def append_text(self, delta: str) -> None:
         self.written.append(delta)
@@ -195,7 +201,9 @@ class BranchRecorder:
         """
         text, kwargs = "".join(self.written), Reasoning("".join(self.thoughts)).to_kwargs()
         if text or kwargs:
-            await self.commit(AIMessage(serde.sanitize_text(text), additional_kwargs=kwargs), MessageStatus.PARTIAL)
+            metadata = make_spec_entry(self.models[-1]) if self.models else {}
+            answer = AIMessage(serde.sanitize_text(text), additional_kwargs=kwargs, response_metadata=metadata)
+            await self.commit(answer, MessageStatus.PARTIAL)
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
         return await self.recorder.run_blocking(work)

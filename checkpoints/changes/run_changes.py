@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from ..rows import checkpoint_rows, message_rows, thread_rows
 from ..values import serde
+from ..values.answer_spec import make_spec_entry
 from ..values.model import Checkpoint, Json, Message, MessageStatus, NewMessage, Node
 from ..values.operation_detail import OperationDetail
 from ..values.reasoning import NO_REASONING, Reasoning
@@ -82,10 +83,12 @@ def add_milestone(transaction: Transaction, node: Node, name: str, description: 
     return saved.id
 
 
-def make_partial_messages(text: str, reasoning: Reasoning = NO_REASONING) -> list[NewMessage]:
-    """Return the message of an interrupted answer, or none if nothing had arrived."""
+def make_partial_messages(text: str, reasoning: Reasoning = NO_REASONING, model: str = "") -> list[NewMessage]:
+    """Return the message of an interrupted answer of a model, or none if nothing had arrived."""
     data: Json = {"content": serde.sanitize_text(text)}
     if kwargs := reasoning.to_kwargs():
         data["additional_kwargs"] = kwargs
+    if model:
+        data["response_metadata"] = make_spec_entry(model)
     body = {"type": "ai", "data": data}
     return [NewMessage(body, status=MessageStatus.PARTIAL)] if text or reasoning.text.strip() else []

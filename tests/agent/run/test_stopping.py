@@ -14,6 +14,7 @@ from agent.events import RunFinished, WorkEnded
 from agent.preparation.requests import EndDelayedError
 from agent.run.active_runs import DELAYED_END_TEXT
 from checkpoints import Database, RunState, Store, StoreUnavailableError
+from checkpoints.values.answer_spec import read_spec
 from tests.agent.running import Running, model_at, raising, running
 from tests.fakes.openai import FakeOpenAI, Fault, Say
 
@@ -64,6 +65,17 @@ async def check_end(chat: Running) -> None:
     assert chat.runs.get_latest_run(chat.thread_id).state is RunState.STOPPED  # type: ignore[union-attr]
     assert chat.said()[-1] == ("ai", "partial", "one ")
     assert (await chat.say("and now?")).state is RunState.DONE
+
+
+def test_a_stopped_answer_names_its_model() -> None:
+    async def story(chat: Running) -> None:
+        await chat.runner.stop(chat.thread_id)
+        await check_end(chat)
+        answers = [each for each in chat.store.list_messages(chat.thread_id) if each.type == "ai"]
+        stopped, whole = [read_spec(each.body["data"].get("response_metadata")) for each in answers]
+        assert stopped == whole != ""
+
+    play(story, BEGUN, Say("four"))
 
 
 def test_stop_ends_a_run_while_another_program_locks_the_file(file_store: Store, file: Path) -> None:
