@@ -100,7 +100,7 @@ function UsageSoFar({ thread, version }) {
     fetchAsPage(`/api/threads/${encodeThread(thread)}/usage`, { signal: controller.signal })
       .then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(String(reply.status)))))
       .then((used) => setText(describeTotalUsage(used)))
-      .catch(() => controller.signal.aborted || setText(_("Usage cannot be read right now.")));
+      .catch(() => controller.signal.aborted || setText(_("Couldn't load the usage.")));
     return () => controller.abort();
   }, [thread, version]);
   return h("p", { role: "status" }, text);

@@ -84,7 +84,7 @@ function useRenaming({ key, item, branch }, card, act, checkpoints) {
     if (kind === "branch") return setRenamed({ kind, name: branch.name });
     const { name, description: text, more } = item.value;
     const description = await fetchWholeText({ text, more });
-    if (description === null) showToast(_("The description cannot be read right now."));
+    if (description === null) showToast(_("Couldn't load the description."));
     else setRenamed({ kind, name, description });
   };
   const saveCheckpoint = (name, description) => {

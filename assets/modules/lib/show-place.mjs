@@ -7,7 +7,7 @@ import { _ } from "./words.mjs";
 
 const NOUNS = { message: _("message"), branch: _("branch"), checkpoint: _("checkpoint") };
 const nameNoun = (noun) => NOUNS[noun] ?? noun;
-const UNREADABLE_TEXT = _("The place of this link cannot be read right now.");
+const UNREADABLE_TEXT = _("Couldn't load the place of this link.");
 
 /**
  * Go to a place: on its branch, to which the conversation switches with Undo, or where it left the conversation. Its

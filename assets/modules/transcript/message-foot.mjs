@@ -188,7 +188,7 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast, isReadO
   const isUser = role === "user";
   const readText = async () => {
     const whole = message.more ? await fetchWholeText(message) : text;
-    if (whole === null) announce(_("The text cannot be read right now"));
+    if (whole === null) announce(_("Couldn't load the text"));
     return whole;
   };
   const edit = async () => {
