@@ -198,6 +198,9 @@ def test_a_question_mark_is_a_letter_in_a_field_and_shows_the_keys_elsewhere(tal
     expect(talked.dialog).to_have_count(0)
     talked.tab.locator(".log").press("?")
     expect(talked.tab.get_by_role("dialog", name="Keys")).to_contain_text("choose a place to go back to")
+    expect(talked.tab.get_by_role("dialog").get_by_role("heading", level=3)).to_have_text(
+        ["Writing", "Anywhere", "In History"]
+    )
     expect_accessible(talked, "the keys")
     talked.tab.keyboard.press("Control+k")
     talked.tab.keyboard.press("Escape")

@@ -7,10 +7,10 @@ import { GO_BACK, listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.mjs";
 import { foldText } from "../lib/fold.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
-import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
 import { getOpenThread, showMessage } from "../lib/show-message.mjs";
 import { _ } from "../lib/words.mjs";
 import { listBarCommands } from "./bar-commands.mjs";
+import { KEY_GROUPS, findKeys } from "./key-list.mjs";
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.mjs";
 
 const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
@@ -18,42 +18,6 @@ const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = wind
 const [FOUND_CHECKPOINTS, FOUND_MESSAGES] = [_("Checkpoints found"), _("Messages found")];
 const GROUPS = [_("Actions"), GO_BACK, _("Branches"), _("Conversations"), FOUND_CHECKPOINTS, FOUND_MESSAGES];
 const MAX_LINES = 50; // typing more letters narrows a longer list
-/** @typedef {[string[], string, string?]} Key  keys, their effect, and the command of the palette that has the same */
-
-/** @type {Key[]} */
-const KEYS = [
-  [["Enter"], _("send")],
-  [["Shift", "Enter"], _("begin a new line")],
-  [[MODIFIER_KEY, "K"], _("find a message, a place or an action")],
-  [
-    [MODIFIER_KEY, "F"],
-    _("find in a long conversation; press again for the browser's own search"),
-    _("Find in this conversation"),
-  ],
-  [[MODIFIER_KEY, "Shift", "O"], _("begin a new conversation"), _("New conversation")],
-  [["Shift", "Esc"], _("go to the message field")],
-  [[MODIFIER_KEY, "S"], _("save a checkpoint"), _("Save checkpoint")],
-  [[MODIFIER_KEY, "Alt", "Z"], _("undo the last change"), _("Undo last change")],
-  [[MODIFIER_KEY, "Shift", "Alt", "Z"], _("redo it"), _("Redo")],
-  [[MODIFIER_KEY, "B"], _("show or hide the conversations"), _("Show or hide the conversations")],
-  [[MODIFIER_KEY, "Alt", "B"], _("show or hide History"), _("Show or hide History")],
-  [["F6"], _("go to the next part of the page; with Shift to the one before")],
-  [["Esc"], _("stop the answer, or close what is open")],
-  [["↑"], _("in the empty field: edit your last message")],
-  [["/"], _("at the beginning of the field: commands and prompts")],
-  [["Esc", "Esc"], _("in the empty field: choose a place to go back to")],
-  [["Alt", "↑"], _("show the checkpoint before"), _("Previous checkpoint")],
-  [["Alt", "↓"], _("show the checkpoint after"), _("Next checkpoint")],
-  [["F2"], _("rename the conversation that has the focus in the list")],
-  [["↑", "↓"], _("in History: along a branch")],
-  [["←", "→"], _("in History: to another branch")],
-  [["n"], _("in History: the next fork")],
-  [["r"], _("in History: restore this place")],
-  [["b"], _("in History: branch from this place")],
-  [["c"], _("in History: compare this place")],
-  [["s"], _("in History: switch to the branch of this place")],
-  [["?"], _("show this"), _("Keys")],
-];
 
 const TAG_FILTER = /(?<!\S)tag:("[^"]*"?|[^\s"]+)/gi;
 
@@ -265,7 +229,7 @@ function Group({ group, lines, selected, id, onChoose }) {
 
 /** The keys that do the same as a command. @param {{name: string}} props */
 function CommandKeys({ name }) {
-  const [keys] = KEYS.find(([, , command]) => command === name) ?? [];
+  const keys = findKeys(name);
   return keys ? h("span", { className: "palette-keys", "aria-hidden": true }, listKeys(keys)) : null;
 }
 
@@ -273,7 +237,8 @@ const listKeys = (keys) => keys.map((key, position) => h("kbd", { key: position 
 
 /** @param {{onClose: () => void}} props */
 export function KeysHelp({ onClose }) {
-  /** @param {Key} key */
+  /** @param {import("./key-list.mjs").Key} key */
   const row = ([keys, does]) => h("div", { key: keys.join() }, h("dt", null, listKeys(keys)), h("dd", null, does));
-  return h(ReadingDialog, { title: _("Keys"), className: "keys-help", onClose }, h("dl", null, KEYS.map(row)));
+  const group = ([name, keys]) => h("section", { key: name }, h("h3", null, name), h("dl", null, keys.map(row)));
+  return h(ReadingDialog, { title: _("Keys"), className: "keys-help", onClose }, KEY_GROUPS.map(group));
 }
