@@ -131,7 +131,8 @@ def write_html(
 
 def write_notice(title: str, text: str) -> str:
     """Write a page with a sentence, in the look of an export."""
-    content = f"{_write_bar(None)}<main><header class='title'><h1>{escape(title)}</h1><p>{escape(text)}</p></header></main>"
+    heading = f"{_write_bar(None)}<h1>{escape(title)}</h1><p>{escape(text)}</p>"
+    content = f"<main><header class='title'>{heading}</header></main>"
     return f"{_write_head(title)}<body>{content}</body></html>"
 
 
@@ -162,7 +163,7 @@ def _write_document(
     anchors, count = _find_anchors(conversation), len(conversation.messages)
     yield _write_head(conversation.title)
     title = f"<h1{write_direction(conversation.title)}>{escape(conversation.title)}</h1>"
-    yield f"<body>{_write_bar(heading.home)}<header class='title'>{title}<p>{escape(heading.line)}</p>"
+    yield f"<body><header class='title'>{_write_bar(heading.home)}{title}<p>{escape(heading.line)}</p>"
     yield f"{_write_history(conversation, anchors) if conversation.branches else ''}</header><main>\n"
     marks = sorted(((conversation.checkpoints[number], anchor) for number, anchor in anchors.items()), key=_get_depth)
     counter, written = StepCounter(report, N_("Writing"), count, "messages"), 0
