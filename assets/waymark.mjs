@@ -6,10 +6,12 @@
  */
 import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
+import { Markup } from "./modules/lib/markup.mjs";
 import { beginPanels, readPanels, watchReturns } from "./modules/lib/panels.mjs";
 import { watchPerson } from "./modules/lib/session.mjs";
 import { Time } from "./modules/lib/time.mjs";
 import { markToast, showUpdateToast } from "./modules/lib/toast.mjs";
+import { Message } from "./modules/message/message.mjs";
 import { watchFormulaCopies } from "./modules/message/formula-copy.mjs";
 import { watchExports } from "./modules/page/exporting.mjs";
 import { watchFileLinks } from "./modules/page/file-links.mjs";
@@ -26,7 +28,8 @@ import { watchNetworkReturn, watchRepeatedPresses } from "./modules/page/dialog-
 import { clearFields, closeDialog, focusInDialog, navigate, openDialog, readAgain } from "./modules/page/callbacks.mjs";
 import { watchVersion } from "./modules/page/new-version.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
-import { watchPanes } from "./modules/page/panes.mjs";
+import { closeSheets, watchPanes } from "./modules/page/panes.mjs";
+import { actOnCompared, appendDraft, choosePlaces } from "./modules/dialogs/places.mjs";
 import { showLink } from "./modules/dialogs/sharing.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
 import { followOutage } from "./modules/page/outage.mjs";
@@ -42,16 +45,20 @@ import { Transcript } from "./modules/transcript/transcript.mjs";
 
 // What Dash calls: components of components/widgets.py, and clientside callbacks.
 const components = {
-  Transcript, Composer, Threads, History, Log, Icon, ImportButton, Time,
+  Transcript, Composer, Threads, History, Log, Icon, ImportButton, Time, Markup, Message,
 };
 const clientside = {
+  actOnCompared,
+  appendDraft,
   watchFrame,
+  choosePlaces,
   cycleTheme,
   focusInDialog,
   navigate,
   clearFields,
   forgetConnection,
   closeDialog,
+  closeSheets,
   openDialog,
   showLink,
   noteChoice,

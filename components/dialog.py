@@ -147,6 +147,8 @@ class ReadDialog:
     # The part `X-first` has the focus, and the button that closes the dialog has this name, marked for translation.
     first: str = "cancel"
     close: str = N_("Close")
+    # An open dialog is read again when the conversation changes.
+    follows: bool = False
 
     def build(self) -> Modal:
         """Build a dialog with ids `X`, `X-body`, `X-problem`, `X-again`, `X-cancel`, `X-opened` and `X-changed`."""
@@ -171,6 +173,8 @@ class ReadDialog:
         register_dialog(app, identifier, self.first)
         if self.opener is not None:
             open_on(app, identifier, self.opener, *self.parts)
+        if self.follows:
+            _read_on_change(app, identifier)
 
         @app.callback(
             *(Output(part, "children") for part in (f"{identifier}-body", *self.parts)),
@@ -184,6 +188,17 @@ class ReadDialog:
         )
         async def fill(_: Any, __: Any, ___: Any, pathname: str | None, *values: Any) -> Sequence[Any]:
             return await self.read(services, page_state.parse_thread_id(pathname), *values)
+
+
+def _read_on_change(app: Dash, identifier: str) -> None:
+    """Read the dialog when the page is. The browser decides, so a closed dialog sends no request."""
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "readAgain"),
+        changed_output(identifier),
+        Input(page_state.Ids.UPDATE, "data"),
+        State(identifier, "is_open"),
+        prevent_initial_call=True,
+    )
 
 
 def changed_output(identifier: str) -> Output:

@@ -7,6 +7,8 @@ from typing import Any
 
 from dash import set_props
 
+from components.replies import to_plain
+
 # Properties are grouped by the component's id.
 Properties = dict[str, dict[str, Any]]
 
@@ -17,7 +19,7 @@ def set_properties(identifier: str, values: Mapping[str, Any]) -> None:
     """Set properties of a component. Call it within a callback or `collect_properties`."""
     collected = _collected.get()
     if collected is None:
-        set_props(identifier, dict(values))
+        set_props(identifier, to_plain(dict(values)))
     else:
         collected.setdefault(identifier, {}).update(values)
 

@@ -64,6 +64,14 @@ class Icon(_Widget):
     """An icon by its name in Bootstrap Icons."""
 
 
+class Markup(_Widget):
+    """HTML, `data`, that the server has written and escaped. For thousands of parts, components would take seconds."""
+
+
+class Message(_Widget):
+    """A message without actions: `message` of `data`, or its text as `html`."""
+
+
 class Time(_Widget):
     """A moment, `data` in ISO-8601, in the browser's time zone. With the name “age”, it says how long ago."""
 

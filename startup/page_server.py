@@ -18,7 +18,6 @@ from components.auditing import ClientLayer
 from components.people import PersonLayer
 from components.routes import (
     agent_transcript,
-    comparison,
     errors,
     excerpts,
     export_download,
@@ -29,7 +28,6 @@ from components.routes import (
     health,
     replaced_messages,
     request_progress,
-    reruns,
     saved_prompts,
     search,
     shared_page,
@@ -74,9 +72,7 @@ ROUTES = (
     export_several,
     usage,
     replaced_messages,
-    comparison,
     excerpts,
-    reruns,
     growth,
     graph_state,
     export_download,

@@ -26,16 +26,15 @@ from checkpoints import Database, Message, Run, RunState, StateError, Store
 from checkpoints.interchange import reading, transfer
 from checkpoints.rows import operation_rows
 from checkpoints.values import limits, serde
+from components import comparing
 from components.page import read_panels
 from components.page_state import PageLocation
+from components.panels import bring_home, run_again
 from components.replies import to_json
 from components.routes import (
     agent_transcript,
-    comparison,
-    excerpts,
     graph_state,
     growth,
-    reruns,
     thread_list,
     usage,
 )
@@ -192,7 +191,7 @@ async def expect_cheap_views(services: Services, thread_id: str) -> None:
 def compare_with_first(services: Services, thread_id: str) -> object:
     first = services.store.list_messages(thread_id, last=1, before=1)[0]
     mark = services.renderer.comparison()
-    return comparison.compare_places(services.store, services.runs, thread_id, f"message:{first.id}", "", mark=mark)
+    return comparing.compare_places(services.store, services.runs, thread_id, f"message:{first.id}", "", mark=mark)
 
 
 Reading = Callable[[Services, str], object]
@@ -202,9 +201,9 @@ READINGS: dict[str, Reading] = {  # all that the page reads of a conversation be
         services.store, services.runner.inputs, thread_id
     ),
     "tokens and cost": lambda services, thread_id: usage.sum_figures(services.store, thread_id, "", {}),
-    "questions to run again": lambda services, thread_id: reruns.describe_choice(services, thread_id, ""),
-    "messages to quote": lambda services, thread_id: excerpts.describe_origin(
-        excerpts.read_origin(services.store, thread_id, "")
+    "questions to run again": lambda services, thread_id: run_again.describe_choice(services, thread_id, ""),
+    "messages to quote": lambda services, thread_id: bring_home.list_offered(
+        bring_home.read_origin(services.store, thread_id, "")
     ),
     "the values of a graph": lambda services, thread_id: graph_state.describe_states(
         services.store, services.runner, thread_id, "", ""

@@ -211,8 +211,9 @@ components.views.question_forms MAX_SHOWN_QUESTIONS MAX_SHOWN_CHARS MAX_PARTS_CH
 64
 MAX_RESULT_CHARS
 agent.preparation.compaction MAX_FOCUS_CHARS
-components.routes.comparison MAX_SIDE_MESSAGES MAX_COUNTED_MESSAGES components.views.word_differences MAX_WORDS MAX_LINES \
-components.workers.rendering MAX_PAGE_SECONDS
+components.comparing MAX_SIDE_MESSAGES components.places MAX_COUNTED_MESSAGES components.views.word_differences MAX_WORDS \
+MAX_LINES components.workers.rendering MAX_PAGE_SECONDS
+components.places MAX_LISTED_CHECKPOINTS MAX_LISTED_BRANCHES
 agent.time_travel.excerpts MAX_CONCLUSION_CHARS MAX_EXCERPT_MESSAGES MAX_EXCERPT_CHARS
 agent.run.candidates MIN_MODELS MAX_MODELS
 agent.run.reruns MAX_RERUN_QUESTIONS MAX_RERUN_MESSAGES

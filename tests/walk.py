@@ -155,13 +155,20 @@ def _fill_property(part: JSON, pathname: str) -> Any:
 
 def _choose_value(identifier: str, name: str, pathname: str) -> Any:
     """Return a value of a property."""
-    by_name = {"n_clicks": 1, "n_submit": 1, "pathname": pathname, "href": f"http://127.0.0.1:8050{pathname}"}
+    by_name = {
+        "n_clicks": 1,
+        "n_submit": 1,
+        "options": [],
+        "pathname": pathname,
+        "href": f"http://127.0.0.1:8050{pathname}",
+    }
     if name in by_name:
         return by_name[name]
     if identifier.endswith("-changed"):  # when what a dialog shows was changed
         return 1
     if identifier.endswith("-opened"):  # when a dialog was opened, and about what
-        return {"at": 1, "about": {"id": "<checkpoint>", "name": "walked"}}
+        places = dict.fromkeys(("one", "other", "place"), "branch:<branch>")
+        return {"at": 1, "about": {"id": "<checkpoint>", "name": "walked", **places}}
     return VALUES[identifier]  # a KeyError: say there what it is
 
 
@@ -181,6 +188,8 @@ VALUES: JSON = {  # by the ids of components
     **{"settings-kept": None, "settings-seen": {"instructions": ""}, "setting": "walked", "default-instructions": "walked"},
     **{"usage-by": "person", "usage-measure": "cost", "usage-period": "7"},
     **{"share-results": True, "share-files": False, "share-shows-name": True, "share-words": "heron", "share-days": "1"},
+    **{"bring-text": "walked", "bring-messages": ["<message>"], "undo-state": {"version": None}},
+    **{"compare-shown": "one", "again-first": "<message>", "again-model": " ", "again-instructions": "walked"},
     **{"share-name": "ann", "share-role": "reader", "member-role": "reader"},
 }
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from typing_extensions import TypedDict
 
@@ -72,15 +72,6 @@ async def read(services: Services, thread_id: str | None, opened: Any, shown: An
 
 
 def register(app: Dash, _: Services) -> None:
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        # The browser runs it, so a closed log sends no request.
-        ClientsideFunction("waymark", "readAgain"),
-        changed_output(Ids.DIALOG),
-        Input(page_state.Ids.UPDATE, "data"),
-        State(Ids.DIALOG, "is_open"),
-        prevent_initial_call=True,
-    )
-
     @app.callback(
         changed_output(Ids.DIALOG),
         Output(Ids.LOG, "data"),
@@ -176,5 +167,6 @@ DIALOG = ReadDialog(
     read,
     fields=lambda: [dcc.Store(id=Ids.LOG)],
     states=[State(f"{Ids.DIALOG}-opened", "data"), State(Ids.LOG, "data")],
+    follows=True,
 )
 PANEL = Panel(register=register, read_dialogs=[DIALOG], buttons=buttons, actions=ACTIONS, show=show)

@@ -8,9 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
-from agent.marks import MoveMark, SummaryMark
-from checkpoints import Message, Removal, Store
-from checkpoints.values.text import shorten_line
+from checkpoints import Removal, Store
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
@@ -19,7 +17,7 @@ from components.routes.graph_state import describe_changes, find_place_state
 from components.services import Services
 from components.views import operations
 from components.views.channels_view import NO_CHANGES, ChannelChanges
-from components.views.shown_text import MAX_BEGINNING_CHARS
+from components.views.places import name_message
 from components.views.time_marks import is_user_question
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
 from words import N_, _, arrange, ngettext
@@ -71,22 +69,11 @@ def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> Rest
     if fields.get("kind") == BEGINNING:
         return RestoreTarget(_("Beginning"), 0)
     message = store.get_message(thread_id, fields["message"])
-    text = _name_message(message)
+    text = name_message(message)
     if is_user_question(message):
         return RestoreTarget(text, message.depth, message_id=message.parent_id, is_asked_again=True)
     last = store.find_last_result(thread_id, message)
     return RestoreTarget(text, last.depth + 1, message_id=last.id)
-
-
-def _name_message(message: Message) -> str:
-    """Name a message as the page does. A note's text is for the model, so it is not shown."""
-    if message.damaged:
-        return ""
-    if MoveMark.of(message) is not None:
-        return _("Agent went back")
-    if SummaryMark.of(message) is not None:
-        return _("Summary")
-    return shorten_line(str(message.langchain.text), MAX_BEGINNING_CHARS)
 
 
 def build_restore_question(

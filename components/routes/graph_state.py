@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from fastapi import FastAPI
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 
 from agent.run.runner import Runner
 from agent.settings import ThreadSettings
@@ -14,7 +14,7 @@ from checkpoints.values import serde
 from checkpoints.values.errors import DamagedStateError
 from checkpoints.values.text import shorten_for_model
 from checkpoints.values.thread_ids import write_thread_id
-from components.routes.comparison import find_place_end
+from components.places import find_place_end
 from components.services import Services
 from components.views.channels_view import (
     MAX_NAMED_CHANGES,
@@ -54,12 +54,6 @@ NO_PLACE = "-"
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get("/api/threads/{thread_id:thread}/state")
-    async def get_states(thread_id: str, place: str = "", other: str = NO_PLACE) -> Response:
-        """Return the channels at a place, with the channels at another place if it is named."""
-        view = await services.read_snapshot(describe_states, services.store, services.runner, thread_id, place, other)
-        return JSONResponse(view)
-
     @server.get("/api/threads/{thread_id:thread}/channel")
     async def get_channel(thread_id: str, name: str, place: str = "", namespace: str = "") -> Response:
         """Return the whole value of a channel at a place, as indented JSON."""

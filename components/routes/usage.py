@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from agent.context.path_figures import PathFigures, measure_figures
 from agent.context.prices import Prices, Usage, count_usage
 from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Runs, Store
-from components.routes.comparison import find_place_end
+from components.places import find_place_end
 from components.services import Services
 from components.views.comparison_view import describe_models
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from difflib import SequenceMatcher
 from typing import TypedDict
 
 from agent.context.path_figures import PathFigures, measure_figures, split_turns
@@ -14,6 +14,9 @@ from components.views.word_differences import DifferenceKind, Mark
 
 # The limit applies to the names of tools, and of models.
 MAX_SHOWN_TOOLS = 20
+# Of two questions, this share of the words is common if one is the other edited. So many of the words are looked at.
+MIN_COMMON_WORDS = 0.5
+MAX_QUESTION_WORDS = 100
 
 
 class ToolCount(TypedDict):
@@ -65,6 +68,14 @@ class SideView(TypedDict):
     turns: list[TurnView]
 
 
+class Row(TypedDict):
+    """Turns of both sides by their numbers: one of each with the same question, or all in between with other questions."""
+
+    one: list[int]
+    other: list[int]
+    is_same: bool
+
+
 @dataclass(frozen=True)
 class Side:
     """A continuation: the messages to show, all messages that were read, and their full number."""
@@ -75,24 +86,51 @@ class Side:
     extras: MessageExtras
 
 
-def describe_sides(
-    one: Side, other: Side, calling_messages: Sequence[Message], prices: Prices, mark: Mark
-) -> list[SideView]:
-    """Describe two continuations. Turns are paired in order, and so are the messages of paired turns."""
-    sides = [_describe_turns(side, calling_messages, prices) for side in (one, other)]
-    for turn, other_turn in zip_longest(*sides):
-        if turn and other_turn:
-            _mark_pairs(turn["messages"], other_turn["messages"], mark)
+def describe_sides(sides: Sequence[Side], calling_messages: Sequence[Message], prices: Prices) -> list[SideView]:
     return [
         {
             "length": side.length,
             "counted": len(side.counted),
             "more": side.length - len(side.shown),
             "figures": describe_figures(measure_figures(side.counted, prices)),
-            "turns": turns,
+            "turns": _describe_turns(side, calling_messages, prices),
         }
-        for side, turns in zip((one, other), sides, strict=True)
+        for side in sides
     ]
+
+
+def align_turns(sides: Sequence[SideView], mark: Mark) -> list[Row]:
+    """Put turns with the same question, or with one that was edited, beside each other, and mark their differences."""
+    one, other = (side["turns"] for side in sides)
+    rows = _align_questions([_read_question(turn) for turn in one], [_read_question(turn) for turn in other])
+    for row in rows:
+        if row["is_same"]:
+            _mark_pairs(one[row["one"][0]]["messages"], other[row["other"][0]]["messages"], mark)
+    return rows
+
+
+def _read_question(turn: TurnView) -> list[str]:
+    """Return the words of a turn's question. The answer of a question that both sides share has none before it."""
+    first = turn["messages"][0] if turn["messages"] else None
+    return first["text"].casefold().split() if first is not None and first["role"] == "user" else []
+
+
+def _align_questions(one: Sequence[list[str]], other: Sequence[list[str]]) -> list[Row]:
+    keys = [[" ".join(words) for words in side] for side in (one, other)]
+    rows: list[Row] = []
+    for _tag, start, end, other_start, other_end in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
+        numbers, others = list(range(start, end)), list(range(other_start, other_end))
+        while numbers and others and _is_same_question(one[numbers[0]], other[others[0]]):
+            rows.append({"one": [numbers.pop(0)], "other": [others.pop(0)], "is_same": True})
+        if numbers or others:
+            rows.append({"one": numbers, "other": others, "is_same": False})
+    return rows
+
+
+def _is_same_question(one: list[str], other: list[str]) -> bool:
+    """Return whether two questions are the same, or one is the other edited: at least half of their words are common."""
+    begin, other_begin = one[:MAX_QUESTION_WORDS], other[:MAX_QUESTION_WORDS]
+    return one == other or SequenceMatcher(None, begin, other_begin, autojunk=False).ratio() >= MIN_COMMON_WORDS
 
 
 def _describe_turns(side: Side, calling_messages: Sequence[Message], prices: Prices) -> list[TurnView]:

@@ -110,7 +110,11 @@ def describe_on_line(value: Any) -> str:
 
 def describe_size(value: Any, count: int) -> str:
     """Describe the number of parts, `count`. `value` may have only the first of them."""
-    kind = _find_kind(value)
+    return describe_count(_find_kind(value), count)
+
+
+def describe_count(kind: str, count: int) -> str:
+    """Describe the number of parts of a value, by its kind."""
     if kind == "messages":
         return ngettext("{count:,} message", "{count:,} messages", count)
     if kind == "list":

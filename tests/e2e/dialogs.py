@@ -100,7 +100,7 @@ def _open_slash_list(page: Page) -> None:
 
 def _open_comparison(page: Page) -> None:
     page.select(page.branch(BRANCH)).get_by_test_id("compare").click()
-    expect(page.dialog.locator(".compare-side")).to_have_count(2)
+    expect(page.dialog.locator(".compare-length")).to_have_count(2)
 
 
 def _open_find_bar(page: Page) -> None:

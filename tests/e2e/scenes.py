@@ -241,7 +241,7 @@ def take_rerun(camera: Camera, server: Server, fake: FakeOpenAI) -> None:
         expect(banner(page)).to_contain_text("All 2 questions were asked again")
         camera.take(page, "ran-again-light")
         banner(page).get_by_role("button", name="Compare").click()
-        expect(page.dialog.locator(".compare-side")).to_have_count(2)
+        expect(page.dialog.locator(".compare-length")).to_have_count(2)
         camera.take(page, "ran-again-compared-light")
 
 

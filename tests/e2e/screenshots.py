@@ -70,7 +70,7 @@ def _readme(camera: Camera, folder: Path) -> None:
                 page.say("What would the ferry cost?")
                 page.save("By ferry")
                 page.select(page.branch("Before restoring First plan")).get_by_test_id("compare").click()
-                expect(page.dialog.locator(".compare-side")).to_have_count(2)
+                expect(page.dialog.locator(".compare-length")).to_have_count(2)
                 camera.take(page, "comparison", DOCS)
                 path = page.tab.url.removeprefix(server.origin)
             with camera.page(server, path, color_scheme="dark") as page:

@@ -277,6 +277,6 @@ def test_what_is_written_from_right_to_left_is_aligned_so_in_every_field(page: P
 
 def expect_right_to_left(page: Page, *labels: str) -> None:
     for label in labels:
-        field = page.tab.locator("form, dialog").get_by_label(label).last
+        field = page.tab.locator("form, dialog, [role=dialog]").get_by_label(label).last
         field.fill(ARABIC)
         assert field.evaluate(IS_RIGHT_TO_LEFT), label

@@ -73,7 +73,7 @@ def test_questions_are_run_again_compared_and_a_conclusion_brought_home(page: Pa
     expect(page.composer).to_be_focused()
     compare = button(banner, "Compare")
     keys.press(compare)
-    expect(page.dialog.locator(".compare-side")).to_have_count(2)
+    expect(page.dialog.locator(".compare-length")).to_have_count(2)
     keys.close_dialog(compare)
     keys.press(button(banner, "Dismiss"))
     expect(banner).to_have_count(0)

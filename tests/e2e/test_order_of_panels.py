@@ -1,6 +1,5 @@
 """What a person sees of a change or of another conversation, however its replies come."""
 
-
 import pytest
 from playwright.sync_api import APIResponse, Route, expect
 

@@ -22,7 +22,7 @@ def begin(page: Page) -> None:
     expect(page.dialog).to_contain_text("3 questions are asked once more on a new branch, one after the other.")
     page.dialog.get_by_label("Model").select_option(label="other-model")
     page.dialog.get_by_label("Instructions").fill("Be brief.")
-    expect(page.dialog.get_by_label("From question").locator("option")).to_have_text(
+    expect(page.dialog.get_by_label("From question").locator("option:enabled")).to_have_text(
         [f"{number}. {text}" for number, text in enumerate(QUESTIONS, 1)]
     )
     expect_accessible(page, "the dialog to run again")
@@ -61,7 +61,7 @@ def test_the_questions_are_asked_again_and_the_answers_compared(
     banner(other).get_by_role("button", name="Compare").click()
     expect(other.dialog.get_by_role("group", name="Current position, turn 3")).to_contain_text("Blau.")
     expect(other.dialog.get_by_role("group", name="main, turn 3")).to_contain_text("Blue it is.")
-    expect(other.dialog.locator(".compare-side")).to_have_count(2)
+    expect(other.dialog.locator(".compare-length")).to_have_count(2)
     banner(page).get_by_role("button", name="Dismiss").click()
     expect(banner(page)).to_have_count(0)
 

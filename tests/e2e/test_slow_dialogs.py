@@ -177,7 +177,7 @@ def test_the_values_of_a_graph_are_read_when_the_network_is_back(
     network.leave()
     page.dialog.get_by_label("Difference to").select_option(label="(none)")
     if network.is_away:
-        expect(page.dialog).to_contain_text("This cannot be read right now.")
+        expect(page.dialog).to_contain_text("The server does not answer.")
         network.come_back()
     expect(turns).to_have_text("turns1")
 

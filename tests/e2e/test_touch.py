@@ -107,7 +107,7 @@ def test_one_saves_restores_undoes_branches_and_compares(page: Page) -> None:
     expect(page.dialog).to_contain_text("2 messages in common")
     expect(page.dialog).to_contain_text("Blue it is.")
     expect_one_side(page, "one", "Green it is.")  # there is no room for both
-    page.dialog.locator(".compare-tab").last.tap()
+    page.dialog.locator(".compare-tabs label").last.tap()
     expect_one_side(page, "other", "Blue it is.")
     close_dialog(page)
 

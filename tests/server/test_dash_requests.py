@@ -229,9 +229,6 @@ async def post(browser: httpx.AsyncClient, request: Any) -> httpx.Response:
 JSON_PATHS = (
     "/api/prompts",
     "/api/tags/x/rename",
-    "/api/threads/x/excerpts",
-    "/api/threads/x/conclusion",
-    "/api/threads/x/rerun",
 )
 
 

@@ -1,4 +1,5 @@
 /** History: the tree of the conversation with its branches, checkpoints and moves, and the card of the selected place. */
+import { comparePlace, runAgain, showState } from "../dialogs/places.mjs";
 import { useActions } from "../lib/actions.mjs";
 import { isGoing } from "../lib/chosen-thread.mjs";
 import { GO_BACK, RUN_AGAIN_COMMAND, useCommands } from "../lib/commands.mjs";
@@ -24,7 +25,6 @@ import { NewCheckpoint, SaveButton, SavingRow, useForm, useSaving } from "./savi
 import { listSteps, useSelection } from "./selection.mjs";
 
 const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
-const { createPortal } = window.ReactDOM;
 
 /** @type {import("../lib/types.mjs").HistoryData} */
 const EMPTY_HISTORY = {
@@ -41,19 +41,7 @@ const EMPTY_HISTORY = {
 const CURRENT_POSITION = "";
 const NOTHING_THERE = _("There is no conversation yet.");
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare", s: "switchTo" };
-const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare",
-  _("The comparison could not be shown. Please try again."));
-const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome",
-  _("The dialog could not be loaded. Please try again."));
-const RunAgain = lazy(() => import("./run-again.lazy.mjs"), "RunAgain",
-  _("The dialog could not be loaded. Please try again."));
-const GraphState = lazy(() => import("./graph-state.lazy.mjs"), "GraphState",
-  _("The state could not be shown. Please try again."));
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", _("The plot could not be loaded. Please try again."));
-
-/** Show a dialog about a place, while one is open. */
-const showPlace = (Dialog, { place, end }, props) =>
-  place !== null && createPortal(h(Dialog, { key: place, place, onClose: end, ...props }), document.body);
 
 /**
  * @param {{id: string, data?: import("../lib/types.mjs").HistoryData, reply?: import("../lib/types.mjs").HistoryPortion,
@@ -66,18 +54,13 @@ export function History(props) {
   const filter = useFilter(data, portion.search);
   const layout = useMemo(() => layOutHistory(data, filter.value), [data, filter.value]);
   const saving = useSaving(props.data, act);
-  const comparing = useOpenPlace(data.thread);
-  const bringing = useOpenPlace(data.thread);
-  const rerunning = useOpenPlace(data.thread);
-  const inspecting = useOpenPlace(data.thread);
   const selection = useSelection(layout, data.thread);
   const form = useForm(data);
   useBranchName(data);
   useEndOfTips(data.checkpoint_count);
   const opening = useOpening(layout, selection, filter, portion);
-  useHistoryRequests(opening.open, form.open, ({ place }) => comparing.start(place));
-  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, comparing.start,
-    rerunning.start, inspecting.start, portion, selection));
+  useHistoryRequests(opening.open, form.open);
+  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, portion, selection));
   return h(
     "div",
     { id: props.id, className: "history" },
@@ -87,12 +70,7 @@ export function History(props) {
     !data.read_only && h(Tip, { name: "history" }),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
-    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion, onCompare: comparing.start,
-      onBring: bringing.start, onRunAgain: rerunning.start, onState: data.has_states ? inspecting.start : null }),
-    showPlace(Compare, comparing, { data, act, onBring: bringing.start }),
-    showPlace(BringHome, bringing, { data }),
-    showPlace(GraphState, inspecting, { data }),
-    showPlace(RunAgain, rerunning, { thread: data.thread }),
+    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion }),
   );
 }
 
@@ -114,9 +92,7 @@ function useBranchName({ thread, branches }) {
 }
 
 /** The rows and the card of the selected one. */
-function Places({
-  data, layout, filter, saving, act, selection, opening, portion, onCompare, onBring, onRunAgain, onState,
-}) {
+function Places({ data, layout, filter, saving, act, selection, opening, portion }) {
   const { rows } = layout;
   const latest = useRef(null);
   const onShow = (row) => {
@@ -125,7 +101,7 @@ function Places({
   };
   latest.current = (row) => (isNarrow() ? selection.select(row.key) : onShow(row));
   const onPress = useCallback((row) => latest.current(row), []);
-  const onKey = (key, row) => pressPlaceKey(key, row, rows, { data, act, onCompare });
+  const onKey = (key, row) => pressPlaceKey(key, row, rows, data, act);
   const isBare = hasNoPlaces(data);
   const selected = rows[layout.numbers.get(selection.selected)];
   const before = [
@@ -147,16 +123,16 @@ function Places({
     ),
     selected &&
       h(PlaceCard, {
-        key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose: opening.close,
+        key: "card", row: selected, rows, data, act, onShow, onClose: opening.close,
       }),
   ];
 }
 
 /** Do what a key does at a place. @returns {boolean} whether it does something */
-function pressPlaceKey(key, row, rows, { data, act, onCompare }) {
+function pressPlaceKey(key, row, rows, data, act) {
   const name = ACTION_KEYS[key];
   if (!name || isGoing()) return false;
-  const action = listPlaceActions(row, rows, { act, onCompare }, Boolean(data.read_only))[name];
+  const action = listPlaceActions(row, rows, data, act)[name];
   if (action) (action.run ?? action)();
   else if (data.read_only && name !== "compare") showToast(data.read_only);
   else if (name === "restore") showToast(explainNoRestore(row, rows));
@@ -173,13 +149,11 @@ const isFilteredAway = (rows, { words, kind: wanted }) =>
 const hasWords = ({ name, description }, words) => foldText(`${name}\n${description}`).includes(words);
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listHistoryCommands(
-  data, act, onOpenForm, onSave, onCompare, onRunAgain, onState, { hidden, showEarlier }, selection,
-) {
+function listHistoryCommands(data, act, onOpenForm, onSave, { hidden, showEarlier }, selection) {
   const { save, has_states: hasStates, read_only: reason } = data;
   const { head, restorable, standing, switches, comparable } = listPlaceCommands(data, act);
   const onEarlier = () => (showPane("history"), showEarlier());
-  const onStateHere = () => onState(CURRENT_POSITION);
+  const onStateHere = () => showState(CURRENT_POSITION);
   const saveNamed = (name) => (name ? (showPane("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
     {
@@ -201,9 +175,9 @@ function listHistoryCommands(
     },
     {
       group: _("Actions"), name: RUN_AGAIN_COMMAND, word: "again", offReason: reason ?? (head ? null : NOTHING_THERE),
-      run: () => onRunAgain(CURRENT_POSITION),
+      run: () => runAgain(CURRENT_POSITION),
     },
-    ...(comparable.length > 0 ? [{ group: _("Actions"), name: _("Compare"), run: () => onCompare(comparable[0]) }] : []),
+    ...(comparable.length > 0 ? [{ group: _("Actions"), name: _("Compare"), run: () => comparePlace(comparable[0]) }] : []),
     ...(hasStates ? [{ group: _("Actions"), name: _("State of the graph"), word: "state", run: onStateHere }] : []),
     ...listSteps(selection),
     ...restorable,
@@ -231,17 +205,6 @@ function listPlaceCommands({ checkpoints, branches, read_only: reason }, act) {
   const switches = changes(others).map((branch) => place(_("Branches"), branch, () => act("switch", { branch: branch.id })));
   const head = branches.find(({ current }) => current)?.message;
   return { head, restorable, standing, switches, comparable };
-}
-
-/**
- * Open and close a dialog about a place: the comparison, or the note from there.
- * @returns {{place: string|null, start: (place: string) => void, end: () => void}}
- */
-function useOpenPlace(thread) {
-  const [place, start] = useState(null);
-  const end = useCallback(() => start(null), []);
-  useEffect(end, [thread]);
-  return { place, start, end };
 }
 
 /** The plot of tokens in a fold. It is fetched when the fold opens. */

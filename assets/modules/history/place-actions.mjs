@@ -1,4 +1,5 @@
 /** The actions on a place: one list for the buttons of its card and for its keys. */
+import { comparePlace, quotePlace, runAgain, showState } from "../dialogs/places.mjs";
 import { _ } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
 
@@ -6,36 +7,32 @@ export const AT_PLACE = _("The conversation is at this place already.");
 const NO_CHANGES = { restore: null, fork: null, bring: null, again: null, switchTo: null };
 
 /**
- * @typedef {{act: Function, onCompare: (place: string) => void, onBring?: (place: string) => void, onRunAgain?:
- *   (place: string) => void, onState?: ((place: string) => void)|null}} PlaceHandlers  `onState` is null where the
- *   conversation has no graph with states
  * @typedef {{restore: Function|null, fork: Function|null, compare: Function|null, bring: Function|null,
  *   again: Function|null, state: Function|null, switchTo: {name: string, run: Function}|null}} PlaceActions  null: the
  *   action is not for this place
  *
  * @param {import("./layout.mjs").HistoryRow} row
  * @param {import("./layout.mjs").HistoryRow[]} rows
- * @param {PlaceHandlers} handlers
- * @param {boolean} isReadOnly whether every change would be refused
+ * @param {import("../lib/types.mjs").HistoryData} data @param {Function} act
  * @returns {PlaceActions}
  */
-export function listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }, isReadOnly) {
+export function listPlaceActions(row, rows, { has_states: hasStates, read_only: isReadOnly }, act) {
   const { item, branch, message } = row;
   const own = item && isOwn(row) ? item.value.id : null;
   const isHere = isCurrentPlace(row, rows);
   const place = own ? `checkpoint:${own}` : branch ? `branch:${branch.id}` : message && `message:${message}`;
   const target = isHere ? null : findRestoreTarget(row);
   const readings = {
-    compare: place && !isHere ? () => onCompare(place) : null,
-    state: place && onState ? () => onState(place) : null,
+    compare: place && !isHere ? () => comparePlace(place) : null,
+    state: place && hasStates ? () => showState(place) : null,
   };
   if (isReadOnly) return { ...NO_CHANGES, ...readings };
   return {
     ...readings,
     restore: target && (() => act("restore", target)),
     fork: own ? () => act("fork", { checkpoint: own }) : message ? () => act("fork", { message }) : null,
-    bring: place && onBring && branch && !branch.current ? () => onBring(place) : null,
-    again: place && onRunAgain ? () => onRunAgain(place) : null,
+    bring: place && branch && !branch.current ? () => quotePlace(place) : null,
+    again: place ? () => runAgain(place) : null,
     switchTo: findSwitch(row, rows, act),
   };
 }

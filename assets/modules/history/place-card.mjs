@@ -21,11 +21,9 @@ const MAX_BRANCH_NAME_CHARS = 120;
 
 /**
  * @param {{row: import("./layout.mjs").HistoryRow, rows: import("./layout.mjs").HistoryRow[],
- *   data: import("../lib/types.mjs").HistoryData, act: Function, onShow: (row: object) => void,
- *   onCompare: (place: string) => void, onBring: (place: string) => void,
- *   onRunAgain: (place: string) => void, onState: ((place: string) => void)|null, onClose: () => void}} props
+ *   data: import("../lib/types.mjs").HistoryData, act: Function, onShow: (row: object) => void, onClose: () => void}} props
  */
-export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose }) {
+export function PlaceCard({ row, rows, data, act, onShow, onClose }) {
   const card = useRef(null);
   const renaming = useRenaming(row, card, act, [...data.checkpoints, ...data.elsewhere]);
   useInView(card, row.key);
@@ -58,8 +56,7 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, on
       row.item?.isElsewhere === false &&
       h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
     h(PlaceButtons, {
-      row, name, data, act, onShow, onRename: renaming.start,
-      actions: listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }, Boolean(data.read_only)),
+      row, name, data, act, onShow, onRename: renaming.start, actions: listPlaceActions(row, rows, data, act),
     }),
   );
 }

@@ -122,11 +122,7 @@ const COUNTED = {
   conversation: (number, values) => ngettext("{count} conversation", "{count} conversations", number, values),
   file: (number, values) => ngettext("{count} file", "{count} files", number, values),
   character: (number, values) => ngettext("{count} character", "{count} characters", number, values),
-  field: (number, values) => ngettext("{count} field", "{count} fields", number, values),
   input: (number, values) => ngettext("{count} input", "{count} inputs", number, values),
-  item: (number, values) => ngettext("{count} item", "{count} items", number, values),
-  "more item": (number, values) => ngettext("{count} more item", "{count} more items", number, values),
-  "more value": (number, values) => ngettext("{count} more value", "{count} more values", number, values),
   token: (number, values) => ngettext("{count} token", "{count} tokens", number, values),
 };
 

@@ -1,13 +1,10 @@
-/**
- * Requests of the conversation to History, which shows the card of a checkpoint, the form of a new one, and a comparison.
- */
+/** Requests of the conversation to History, which shows the card of a checkpoint, and the form of a new one. */
 const { useEffect, useRef } = window.React;
 
 const OPEN = "waymark-open-checkpoint";
 const SAVE = "waymark-save-checkpoint";
-const COMPARE = "waymark-compare-place";
 
-const KINDS = [OPEN, SAVE, COMPARE];
+const KINDS = [OPEN, SAVE];
 
 const send = (kind, detail) => document.dispatchEvent(new CustomEvent(kind, { detail }));
 
@@ -17,17 +14,13 @@ export const openCheckpoint = (checkpoint) => send(OPEN, { checkpoint });
 /** Open the form for a checkpoint of a message. @param {{message: string, quote: string}} place */
 export const saveAtMessage = (place) => send(SAVE, place);
 
-/** Compare a place with the current position. @param {string} place in the notation of a comparison */
-export const comparePlace = (place) => send(COMPARE, { place });
-
 /**
  * Follow the requests. @param {(request: {checkpoint: string}) => void} onOpen
  * @param {(place: {message: string, quote: string}) => void} onSave
- * @param {(request: {place: string}) => void} onCompare
  */
-export function useHistoryRequests(onOpen, onSave, onCompare) {
+export function useHistoryRequests(onOpen, onSave) {
   const latest = useRef({});
-  latest.current = { [OPEN]: onOpen, [SAVE]: onSave, [COMPARE]: onCompare };
+  latest.current = { [OPEN]: onOpen, [SAVE]: onSave };
   useEffect(() => {
     /** @param {CustomEventInit & Event} request */
     const onRequest = ({ type, detail }) => latest.current[type](detail);

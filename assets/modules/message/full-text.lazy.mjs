@@ -3,7 +3,7 @@ import { ReadingDialog } from "../lib/dialog.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { _ } from "../lib/words.mjs";
-import { ReadOnlyMessage } from "./read-only-message.lazy.mjs";
+import { ReadOnlyMessage } from "./read-only-message.mjs";
 
 const { createElement: h } = window.React;
 

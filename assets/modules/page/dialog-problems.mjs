@@ -69,6 +69,10 @@ export function watchRepeatedPresses() {
   document.addEventListener(
     "click",
     (event) => {
+      if (event.detail > 1 && /** @type {Element} */ (event.target).matches?.(".modal")) {
+        event.stopImmediatePropagation(); // the first click of a double one has opened the dialog: the second closes none
+        return;
+      }
       /** @type {HTMLButtonElement|null|undefined} */
       const button = /** @type {Element} */ (event.target).closest?.(".modal.show [data-once]");
       if (!button) return;

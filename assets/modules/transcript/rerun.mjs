@@ -1,5 +1,5 @@
 /** How far a rerun is: the questions that are asked again, and the comparison with the answers before. */
-import { comparePlace } from "../lib/history-requests.mjs";
+import { comparePlace } from "../dialogs/places.mjs";
 import { icon } from "../lib/icons.mjs";
 import { nameModel } from "../lib/model-names.mjs";
 import { _, ngettext } from "../lib/words.mjs";

@@ -10,7 +10,7 @@ from checkpoints import CheckpointNotFoundError, NothingToSaveError, StateError,
 from checkpoints.values.errors import DamagedFileError, DamagedMessageError
 from tests.running_app import opened, request_panels
 
-ROUTES = ("export", "usage", "growth", "comparison", "agents/ann", "summaries/m")
+ROUTES = ("export", "usage", "growth", "agents/ann", "summaries/m")
 ERRORS = [
     (CheckpointNotFoundError("c"), 404),
     (DamagedMessageError("t", "m", 0), 410),

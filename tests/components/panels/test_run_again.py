@@ -4,68 +4,54 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
-import httpx
 import pytest
-from fastapi import FastAPI
 
 from agent.marks import ExcerptMark
-from checkpoints import Draft, NewMessage, Rerun, RerunStep, Run, RunState
+from checkpoints import BranchNotFoundError, Caller, Draft, NewMessage, Rerun, RerunStep, Run, RunState, StateError
 from checkpoints.values.place_name import PlaceName
-from components.routes import errors, reruns
+from components.panels.run_again import begin, describe_choice
 from components.services import Services
 from components.views.rerun_view import describe_rerun
 from tests.checkpoints.conversations import new, talked
 from tests.components.parts import open_services
 
-CHOICE = {"place": "", "request_id": "once", "first": "", "model": "", "instructions": "Be brief."}
-Ask = Callable[..., Awaitable[httpx.Response]]
+BRIEF = {"model": "", "instructions": "Be brief."}
+ONCE = Caller(request_id="once")
 
 
-def play(story: Callable[[Services, str, Ask], Awaitable[None]]) -> None:
+def play(story: Callable[[Services, str], Awaitable[None]]) -> None:
     async def run() -> None:
         async with open_services() as services:
-            server = FastAPI()
-            errors.add_error_responses(server)
-            reruns.add_route(server, services)
-            thread_id = talked(services.store, "**Which** one?", "Red.", "Sure?", "Yes.")
-            transport = httpx.ASGITransport(app=server)
-            async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
-
-                async def ask(body: Any = None, query: str = "") -> httpx.Response:
-                    address = f"/api/threads/{thread_id}/rerun{query}"
-                    return await (client.get(address) if body is None else client.post(address, json=body))
-
-                await story(services, thread_id, ask)
+            await story(services, talked(services.store, "**Which** one?", "Red.", "Sure?", "Yes."))
 
     asyncio.run(run())
 
 
 def test_the_questions_are_offered_without_notes() -> None:
-    async def story(services: Services, thread_id: str, ask: Ask) -> None:
+    async def story(services: Services, thread_id: str) -> None:
         note = new("A note.")[0]
         note.body["data"]["additional_kwargs"] = ExcerptMark(PlaceName("branch", "there"), "sha256:0", 1, ()).to_kwargs()
         services.store.append(thread_id, [NewMessage(note.body)])
-        offered = (await ask()).json()
+        offered = describe_choice(services, thread_id, "")
         assert [each["text"] for each in offered["questions"]] == ["Which one?", "Sure?"]
         assert (offered["model"], offered["instructions"]) == ("", "")
-        assert (await ask(query="?place=branch:none")).status_code == 404
+        with pytest.raises(BranchNotFoundError):
+            describe_choice(services, thread_id, "branch:none")
 
     play(story)
 
 
 def test_a_beginning_is_checked_and_happens_once() -> None:
-    async def story(services: Services, thread_id: str, ask: Ask) -> None:
-        assert (await ask({**CHOICE, "first": 1})).status_code == 400
-        assert (await ask({key: value for key, value in CHOICE.items() if key != "request_id"})).status_code == 400
-        unknown = await ask({**CHOICE, "first": "none"})
-        assert (unknown.status_code, unknown.text) == (400, "There is no question to ask again.")
+    async def story(services: Services, thread_id: str) -> None:
         first = services.store.list_messages(thread_id)[2].id
-        assert "no model" in (await ask({**CHOICE, "first": first, "model": "openai:none"})).text
+        with pytest.raises(StateError, match="There is no question to ask again"):
+            await begin(services, thread_id, "", "none", BRIEF, ONCE)
+        with pytest.raises(StateError, match="no model"):
+            await begin(services, thread_id, "", first, BRIEF | {"model": "openai:none"}, ONCE)
         assert len(services.store.list_branches(thread_id)) == 1
-        begun = [(await ask({**CHOICE, "first": first})).json() for _ in range(2)]
-        assert begun == [{"run": "once"}, {"run": "once"}]
+        begun = [await begin(services, thread_id, "", first, BRIEF, ONCE) for _ in range(2)]
+        assert [run.id for run in begun] == ["once", "once"]
         assert len(services.store.list_branches(thread_id)) == 2
         run = services.runs.get_run("once")
         assert run is not None

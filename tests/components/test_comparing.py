@@ -1,6 +1,7 @@
 """Two places side by side, as the page is told."""
 
 import re
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -8,9 +9,11 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from agent.context.prices import ModelPrice
 from checkpoints import BranchNotFoundError, CheckpointNotFoundError, MessageNotFoundError, NewMessage, Runs, Store
 from checkpoints.values import serde
-from components.routes import comparison
-from components.routes.comparison import ComparisonView
-from components.views.comparison_view import ComparedMessage, SideView
+from components import comparing
+from components.comparing import ComparisonView
+from components.places import build_options, list_places
+from components.views.comparison_view import ComparedMessage, SideView, align_turns
+from components.views.word_differences import mark_cheap_differences
 from tests.checkpoints.conversations import new, talked
 
 
@@ -31,31 +34,31 @@ def test_a_checkpoint_and_a_branch_are_held_against_where_the_conversation_stand
     store.fork(thread_id, store.list_messages(thread_id)[1].id, name="Two")
     two = store.get_thread(thread_id).branch_id
     store.append(thread_id, new("C"))
-    branches = comparison.compare_places(store, runs, thread_id, f"branch:{main}", "")
+    branches = comparing.compare_places(store, runs, thread_id, f"branch:{main}", "")
     assert told(branches) == (2, "b", ["c", "d"], ["C"])
-    assert told(comparison.compare_places(store, runs, thread_id, f"branch:{main}", f"branch:{two}")) == told(branches)
+    assert told(comparing.compare_places(store, runs, thread_id, f"branch:{main}", f"branch:{two}")) == told(branches)
     store.switch(thread_id, main)
     store.append(thread_id, new("e"))
-    assert told(comparison.compare_places(store, runs, thread_id, f"checkpoint:{saved}", "")) == (4, "d", [], ["e"])
-    assert told(comparison.compare_places(store, runs, thread_id, "", "")) == (5, "e", [], [])
+    assert told(comparing.compare_places(store, runs, thread_id, f"checkpoint:{saved}", "")) == (4, "d", [], ["e"])
+    assert told(comparing.compare_places(store, runs, thread_id, "", "")) == (5, "e", [], [])
 
 
 def test_a_long_way_is_cut_and_the_rest_is_counted(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "MAX_SIDE_MESSAGES", 2)
+    monkeypatch.setattr(comparing, "MAX_SIDE_MESSAGES", 2)
     thread_id = talked(memory_store, *"abcdef")
     first = memory_store.list_checkpoints(thread_id)[0].id
-    other = comparison.compare_places(memory_store, Runs(memory_store), thread_id, f"checkpoint:{first}", "")["other"]
+    other = comparing.compare_places(memory_store, Runs(memory_store), thread_id, f"checkpoint:{first}", "")["other"]
     assert ([message["text"] for message in list_messages(other)], other["length"], other["more"]) == (["c", "d"], 4, 2)
 
 
 def test_a_cut_tears_no_call_from_its_result(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "MAX_SIDE_MESSAGES", 3)
+    monkeypatch.setattr(comparing, "MAX_SIDE_MESSAGES", 3)
     thread_id = talked(memory_store, "a", "b")
     first = memory_store.list_checkpoints(thread_id)[0].id
     calling = AIMessage("Let me see.", tool_calls=[{"name": "look", "args": {}, "id": "1"}])
     said = (HumanMessage("c"), AIMessage("d"), calling, ToolMessage("seen", tool_call_id="1"), AIMessage("e"))
     memory_store.append(thread_id, [NewMessage(serde.to_body(message)) for message in said])
-    other = comparison.compare_places(memory_store, Runs(memory_store), thread_id, f"checkpoint:{first}", "")["other"]
+    other = comparing.compare_places(memory_store, Runs(memory_store), thread_id, f"checkpoint:{first}", "")["other"]
     assert ([message["text"] for message in list_messages(other)], other["more"]) == (["c", "d"], 3)
 
 
@@ -69,7 +72,7 @@ def test_a_result_whose_call_both_have_stands_in_its_card(memory_store: Store) -
     )
     saved = store.save(thread_id).result
     store.append(thread_id, [NewMessage(serde.to_body(results[1])), new("", "done")[1]])
-    found = comparison.compare_places(store, Runs(store), thread_id, f"checkpoint:{saved}", "")
+    found = comparing.compare_places(store, Runs(store), thread_id, f"checkpoint:{saved}", "")
     card, done = list_messages(found["other"])
     assert [tool["result"] for tool in card["tools"]] == ["seen 1", "seen 2"]
     assert (done["text"], found["shared"], found["other"]["length"]) == ("done", 4, 2)
@@ -85,7 +88,7 @@ def test_only_where_one_stands_is_something_at_work(memory_store: Store) -> None
     store.fork(thread_id, begin)
     run = runs.begin_run(thread_id, new("d")[0])
     runs.commit_message(run, NewMessage(serde.to_body(calling)))
-    found = comparison.compare_places(store, runs, thread_id, f"branch:{main}", "")
+    found = comparing.compare_places(store, runs, thread_id, f"branch:{main}", "")
     assert [list_messages(found[side])[-1]["tools"][0]["status"] for side in ("one", "other")] == ["stopped", "running"]
 
 
@@ -102,18 +105,18 @@ def test_only_where_one_stands_is_something_at_work(memory_store: Store) -> None
 def test_a_place_that_is_not_there_is_refused(memory_store: Store, place: str, error: type[Exception]) -> None:
     thread_id = talked(memory_store, "a", "b")
     with pytest.raises(error):
-        comparison.compare_places(memory_store, Runs(memory_store), thread_id, place, "")
+        comparing.compare_places(memory_store, Runs(memory_store), thread_id, place, "")
 
 
 def test_any_message_can_be_compared(memory_store: Store) -> None:
     thread_id = talked(memory_store, "a", "b", "c")
     first = memory_store.list_messages(thread_id)[0].id
-    assert comparison.compare_places(memory_store, Runs(memory_store), thread_id, f"message:{first}", "")["shared"] == 1
+    assert comparing.compare_places(memory_store, Runs(memory_store), thread_id, f"message:{first}", "")["shared"] == 1
 
 
 def test_an_empty_conversation_can_be_compared(memory_store: Store) -> None:
     thread_id = memory_store.create_thread().id
-    assert told(comparison.compare_places(memory_store, Runs(memory_store), thread_id, "", "")) == (0, "", [], [])
+    assert told(comparing.compare_places(memory_store, Runs(memory_store), thread_id, "", "")) == (0, "", [], [])
 
 
 def build_answer(text: str, tokens: int, spec: str = "openai:a", tool: str = "") -> NewMessage:
@@ -133,7 +136,7 @@ def test_each_side_and_each_turn_has_its_figures(memory_store: Store) -> None:
     prices = {"openai:a": ModelPrice(1, 2)}
     runs = Runs(memory_store)
     one, other = (
-        comparison.compare_places(memory_store, runs, thread_id, f"checkpoint:{saved}", "", prices=prices)[side]
+        comparing.compare_places(memory_store, runs, thread_id, f"checkpoint:{saved}", "", prices=prices)[side]
         for side in ("one", "other")
     )
     figures = other["figures"]
@@ -150,7 +153,7 @@ def test_the_words_that_differ_are_marked_in_pairs(memory_store: Store) -> None:
     main = memory_store.get_thread(thread_id).branch_id
     memory_store.fork(thread_id, memory_store.list_messages(thread_id)[1].id)
     memory_store.append(thread_id, new("Say blue", "Blue it is. <b>x</b>"))
-    found = comparison.compare_places(memory_store, Runs(memory_store), thread_id, f"branch:{main}", "")
+    found = comparing.compare_places(memory_store, Runs(memory_store), thread_id, f"branch:{main}", "")
     one, other = (list_messages(found[side]) for side in ("one", "other"))
     assert [each["html"] for each in one] == ["Say <del>red</del>", "<p><del>Red</del> it is. &lt;b&gt;x&lt;/b&gt;</p>\n"]
     assert [each["html"] for each in other] == [
@@ -158,3 +161,52 @@ def test_the_words_that_differ_are_marked_in_pairs(memory_store: Store) -> None:
         "<p><ins>Blue</ins> it is. &lt;b&gt;x&lt;/b&gt;</p>\n",
     ]
     assert {each["difference"] for each in [*one, *other]} == {"words"}
+
+
+def align(one: list[str], other: list[str]) -> list[tuple[list[int], list[int], bool]]:
+    sides: Any = [
+        {"turns": [{"messages": [{"role": "user", "text": text, "html": text}]} for text in side]} for side in (one, other)
+    ]
+    return [(row["one"], row["other"], row["is_same"]) for row in align_turns(sides, mark_cheap_differences)]
+
+
+def test_only_turns_with_the_same_or_an_edited_question_are_beside_each_other() -> None:
+    assert align(["12·(3+4) = 84"], ["tell me about coffee"]) == [([0], [0], False)]
+    assert align(["Red?", "Green?"], ["green?"]) == [([0], [], False), ([1], [0], True)]
+    assert align(["Red?", "Tea?", "Blue?"], ["Red?", "Coffee?", "Milk?", "blue?"]) == [
+        ([0], [0], True),
+        ([1], [1, 2], False),
+        ([2], [3], True),
+    ]
+    assert align(["About red wine", "Why?"], ["About white wine", "Why?"]) == [([0], [0], True), ([1], [1], True)]
+    assert align([], ["Red?"]) == [([], [0], False)]
+
+
+def test_nothing_is_marked_in_turns_with_other_questions(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "a", "b", "What is 12·(3+4)?", "It is 84.")
+    main = memory_store.get_thread(thread_id).branch_id
+    memory_store.fork(thread_id, memory_store.list_messages(thread_id)[1].id)
+    memory_store.append(thread_id, new("Tell me about coffee", "It is a drink."))
+    found = comparing.compare_places(memory_store, Runs(memory_store), thread_id, f"branch:{main}", "")
+    messages = [each for side in ("one", "other") for each in list_messages(found[side])]
+    assert [each["difference"] for each in messages] == [None] * 4
+    assert not any("<ins>" in each["html"] or "<del>" in each["html"] for each in messages)
+
+
+def test_every_place_has_a_name_in_the_lists(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "a", "b")
+    place = f"message:{memory_store.list_messages(thread_id)[0].id}"
+    assert list_places(memory_store, thread_id, ["", place])[""] == "Current position"
+    memory_store.fork(thread_id, memory_store.list_messages(thread_id)[0].id, name="Two")
+    saved = memory_store.save(thread_id, name="There").result
+    main = next(branch.id for branch, _ in memory_store.list_branches(thread_id) if branch.name == "main")
+    names = list_places(memory_store, thread_id, [place, "branch:none"])
+    assert {**names, f"checkpoint:{saved}": ""}.items() >= {
+        "": "Two · current position",
+        place: "Message 1: “a”",
+        f"branch:{main}": "main",
+        "branch:none": "(no longer exists)",
+    }.items()
+    options = build_options(names)
+    assert [each["value"] for each in options if each.get("disabled")] == ["branch", "checkpoint"]
+    assert options[0] == {"value": "current", "label": "Two · current position"}
