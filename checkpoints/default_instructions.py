@@ -19,15 +19,15 @@ class DefaultInstructions:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def read_text(self) -> str:
+    def read(self) -> str:
         """Return the text, empty if there is none."""
         query = sa.select(_row.text).where(_row.owner == self._store.database.name_owner())
         with self._store.database.begin_read() as connection:
             return connection.scalar(query) or ""
 
-    def read_text_for(self, owner: str) -> str:
+    def read_for(self, owner: str) -> str:
         """Return the text for a conversation of this owner, if it is the acting person: nobody gets another's text."""
-        return self.read_text() if owner == self._store.database.name_owner() else ""
+        return self.read() if owner == self._store.database.name_owner() else ""
 
     @retry_contended
     def save_text(self, text: str) -> None:

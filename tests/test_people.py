@@ -83,7 +83,7 @@ class Office:
         store = self.app.services.store
         with act_for(person):
             own = [store.list_threads(), Tags(store).count_tags(), SavedPrompts(store).list_prompts()]
-            own.append(DefaultInstructions(store).read_text())
+            own.append(DefaultInstructions(store).read())
         with act_for(EVERYBODY):
             rows = tables.read(store, thread_id)
         return [*own, *(rows[name] for name in rows if name == "thread" or "thread_id" in schema.metadata.tables[name].c)]

@@ -85,7 +85,7 @@ class RunInputs:
 
         After it come the messages that the model has written already, at a process before this one.
         """
-        defaults = self._defaults.read_text_for(self._store.get_thread(run.thread_id).owner)
+        defaults = self._defaults.read_for(self._store.get_thread(run.thread_id).owner)
         system_text = compose_system_text(self.load_system_prompt().text, settings.instructions, defaults=defaults)
         path = self.recent_messages.load(run.thread_id, self._load_window(settings).tokens)
         question = next((place for place in range(len(path), 0, -1) if path[place - 1].type == "human"), len(path))
@@ -110,7 +110,7 @@ class RunInputs:
         return self._compose_system_text(self.load_system_prompt(), run)
 
     def _compose_system_text(self, prompt: Prompt, run: Run, agents: str = "") -> str:
-        defaults = self._defaults.read_text_for(self._store.get_thread(run.thread_id).owner)
+        defaults = self._defaults.read_for(self._store.get_thread(run.thread_id).owner)
         return compose_system_text(prompt.text, self.load_settings(run).instructions, agents, defaults)
 
     def load_waiting_calls(self, thread_id: str, *, after_crash: bool = False, after_undo: bool = False) -> list[OpenCall]:
@@ -201,7 +201,7 @@ class RunInputs:
     def _compose_measured_text(self, thread: Thread, settings: ThreadSettings | None = None) -> str:
         """Return the instructions as the meter counts them: without a prompt that would have to be fetched."""
         instructions = (settings or ThreadSettings.from_thread(thread)).instructions
-        return compose_system_text(SYSTEM_PROMPT, instructions, defaults=self._defaults.read_text_for(thread.owner))
+        return compose_system_text(SYSTEM_PROMPT, instructions, defaults=self._defaults.read_for(thread.owner))
 
     def measure_growth(self, thread_id: str, path: Sequence[Message]) -> list[int]:
         """Return the tokens of the current path after each message, the last as the context meter counts them."""

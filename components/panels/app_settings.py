@@ -72,7 +72,7 @@ async def read(services: Services, _thread_id: str | None, rows: Any) -> tuple[A
 
 
 def _read_instructions(store: Store) -> tuple[str, str | None]:
-    return DefaultInstructions(store).read_text(), describe_read_only(store, None)
+    return DefaultInstructions(store).read(), describe_read_only(store, None)
 
 
 def _build_instructions(text: str, read_only: str | None) -> list[Component]:

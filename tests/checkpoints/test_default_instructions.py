@@ -18,10 +18,10 @@ FRENCH = "Answer in French."
 
 def test_the_text_is_kept_replaced_and_removed(store: Store) -> None:
     defaults = DefaultInstructions(store)
-    assert defaults.read_text() == ""
+    assert defaults.read() == ""
     for text, kept in ((f" {FRENCH}\n", FRENCH), (TAGS[0], TAGS[0]), (FRENCH, FRENCH), (" \n", "")):
         defaults.save_text(text)
-        assert defaults.read_text() == kept
+        assert defaults.read() == kept
     assert tables.read(store)["default_instructions"] == {}
 
 
@@ -30,7 +30,7 @@ def test_a_text_that_is_too_long_changes_nothing(memory_store: Store) -> None:
     defaults.save_text("x" * MAX_INSTRUCTIONS_CHARS)
     with pytest.raises(InvalidInstructionsError, match=r"longer than 8,000 characters"):
         defaults.save_text("y" * (MAX_INSTRUCTIONS_CHARS + 1))
-    assert defaults.read_text() == "x" * MAX_INSTRUCTIONS_CHARS
+    assert defaults.read() == "x" * MAX_INSTRUCTIONS_CHARS
 
 
 def test_each_person_has_their_own(store: Store) -> None:
@@ -40,13 +40,13 @@ def test_each_person_has_their_own(store: Store) -> None:
         with act_for(person):
             defaults.save_text(f"Answer {person}.")
     with act_for("ann"):
-        assert (defaults.read_text(), defaults.read_text_for("ann")) == ("Answer ann.", "Answer ann.")
-        assert defaults.read_text_for("bob") == ""
+        assert (defaults.read(), defaults.read_for("ann")) == ("Answer ann.", "Answer ann.")
+        assert defaults.read_for("bob") == ""
         defaults.save_text("")
     with act_for("bob"):
-        assert defaults.read_text() == "Answer bob."
+        assert defaults.read() == "Answer bob."
     with act_for("carol"):
-        assert defaults.read_text() == ""
+        assert defaults.read() == ""
     with act_for("bob", only_reads=True), pytest.raises(ReadOnlyError):
         defaults.save_text(FRENCH)
 

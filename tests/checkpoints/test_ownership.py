@@ -202,7 +202,7 @@ def test_each_owner_has_their_own(town: Town) -> None:
             assert Runs(town.store).list_running_threads() == {things.thread}
             assert [each.name for each in Tags(town.store).list_tags()] == [f"heron of {owner}"]
             assert [each.id for each in SavedPrompts(town.store).list_prompts()] == [things.prompt]
-            assert DefaultInstructions(town.store).read_text() == f"heron of {owner}"
+            assert DefaultInstructions(town.store).read() == f"heron of {owner}"
 
 
 def test_the_servers_own_work_is_for_all(town: Town) -> None:
