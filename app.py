@@ -26,7 +26,7 @@ from commands.arguments import parse_arguments
 from components.services import Services
 from config import Settings, SettingsError, load_settings
 from server.json_log import JsonFormatter, note_requests
-from server.layers import add_lifespan
+from server.layers import add_lifespan, serve_below
 from server.serving import open_listener, serve_until_signal
 from server.session.session_authentication import SessionAuthentication
 from server.terminal import configure_log, escape_controls, use_utf8
@@ -35,7 +35,7 @@ from startup import agent_factory, factory, sign_in_factory
 from startup.connecting import EnvFileConnector
 from startup.joining import Role, join_workers
 from startup.loading import AgentLoader
-from startup.page_server import WayIn, build_guard, format_host
+from startup.page_server import WayIn, build_guard, find_public_address, format_host
 from startup.service_factory import Parts, build_services
 from startup.worker_server import build_worker_server
 
@@ -101,15 +101,16 @@ def create_app(
     # With workers, `RunWorker` does this.
     if parts.workers is None:
         services.runs.interrupt_orphans()
-    address = f"http://{format_host(settings.host)}:{port}"
+    address = find_public_address(settings, port)
     metrics = _build_metrics(settings, services)
     if role == "work":
         sign_in, served = None, build_worker_server(services, metrics)
     else:
         sign_in, served = _build_page(settings, services, port, address, metrics)
     watched = note_requests(_watch_requests(settings, services, metrics.watch(served) if metrics else served))
-    asgi = add_lifespan(watched, partial(_close_parts, services, parts.loader, metrics, sign_in))
-    return App(asgi, services, sign_in, settings.public_url or address, parts.loader, metrics)
+    close = partial(_close_parts, services, parts.loader, metrics, sign_in)
+    asgi = add_lifespan(serve_below(settings.url_prefix, watched), close)
+    return App(asgi, services, sign_in, address, parts.loader, metrics)
 
 
 def _watch_requests(settings: Settings, services: Services, served: ASGIApp) -> ASGIApp:
@@ -127,7 +128,8 @@ def _build_page(
     people = sign_in_factory.build_people(settings, address, services)
     sign_in = people.authentication if people else sign_in_factory.build_sign_in(settings, port, address, _print_link)
     sign_in_factory.record_sign_ins(sign_in, settings, services)
-    way_in = WayIn(sign_in, people, factory.build_proxy(settings), settings.proxy_networks or (), settings.public_url)
+    networks, proxy = settings.proxy_networks or (), factory.build_proxy(settings)
+    way_in = WayIn(sign_in, people, proxy, networks, settings.public_url, settings.url_prefix)
     return sign_in, build_guard(services, settings.host, port, way_in, metrics)
 
 

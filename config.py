@@ -60,6 +60,7 @@ from setting_types import (
     Secret,
     SecretHeaders,
     TracingEnvironment,
+    UrlPrefix,
     refuse_bool,
 )
 
@@ -181,6 +182,8 @@ class Settings(BaseSettings):
     audit_days: Count = 365
     # It is the page's origin as browsers see it. Without it, HOST and PORT apply.
     public_url: Origin = None
+    # Waymark is below this path of its host. A proxy may take it off, or not.
+    url_prefix: UrlPrefix = "/"
     proxy_networks: Networks = None
     proxy_secret: Secret | None = Field(
         None, description=f"a secret of at least {MIN_SECRET_CHARS} letters, digits and signs, without spaces"

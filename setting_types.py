@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from addresses import PREFIX_RULE, check_prefix
 from agent.models.parameters import (
     REASONING_EFFORTS,
     ReasoningEffort,
@@ -146,8 +147,6 @@ Key = Annotated[
 Address = Annotated[
     str | None, Field(pattern=r"^https?://[^\s/]+", description="an address that begins with http:// or https://")
 ]
-
-
 Count = Annotated[int, Field(ge=1, le=100_000, description="a whole number from 1 to 100,000")]
 _PORT = Field(ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
 Port = Annotated[int, _PORT]
@@ -178,6 +177,7 @@ Origin = Annotated[
     Field(pattern=r"^https?://[^\s/?#@]+/?$", description="an address without a path, such as https://waymark.example.org"),
     AfterValidator(_clean_origin),
 ]
+UrlPrefix = Annotated[str, AfterValidator(check_prefix), Field(description=PREFIX_RULE)]
 Networks = Annotated[
     tuple[Network, ...] | None,
     BeforeValidator(_parse_networks),

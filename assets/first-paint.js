@@ -2,6 +2,10 @@
 (function () {
   "use strict";
   var root = document.documentElement;
+  var path = String(root.dataset.root); // a page that was reached without the path of Waymark goes there
+  if (!location.pathname.startsWith(path)) {
+    location.replace(path + (location.pathname + "/" === path ? "" : location.pathname.slice(1)) + location.search);
+  }
   var choice = "system";
   try {
     choice = localStorage.getItem("waymark.theme") || "system";

@@ -3,8 +3,9 @@
   "use strict";
   try {
     var given = /** @type {Record<string, string>} */ (/** @type {HTMLElement} */ (document.currentScript).dataset);
-    localStorage.setItem("waymark.page-key", given.pageKey);
-    localStorage.setItem("waymark.person", given.person); // pages of another person leave: see session.mjs
+    var at = given.root === "/" ? "" : ":" + given.root; // as in assets/modules/lib/addresses.mjs
+    localStorage.setItem("waymark.page-key" + at, given.pageKey);
+    localStorage.setItem("waymark.person" + at, given.person); // pages of another person leave: see session.mjs
     location.replace(given.next);
   } catch {
     document.documentElement.textContent = "Waymark needs this site's storage. Allow it, and open a new link.";

@@ -12,7 +12,7 @@ from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from commands.arguments import Arguments
 from commands.output import EXIT_OK, print_line, print_refusal
 from config import Settings
-from startup.page_server import format_host
+from startup.page_server import find_public_address
 
 
 def print_invitation(arguments: Arguments, settings: Settings) -> int:
@@ -21,6 +21,7 @@ def print_invitation(arguments: Arguments, settings: Settings) -> int:
         return print_refusal("Links are for AUTH=password: no other way in has people of its own.")
     from checkpoints.people.account_rows import InvalidAccountError, Role  # noqa: PLC0415
     from checkpoints.people.accounts import Accounts  # noqa: PLC0415
+    from people.pages import JOIN_PATH  # noqa: PLC0415
 
     token = secrets.token_urlsafe(32)
     with closing(_open_beside(settings.connection_url)) as database:
@@ -30,8 +31,7 @@ def print_invitation(arguments: Arguments, settings: Settings) -> int:
             )
         except InvalidAccountError as error:
             return print_refusal(str(error))
-    address = settings.public_url or f"http://{format_host(settings.host)}:{settings.port}"
-    print_line(f"{address}/join?token={token}")
+    print_line(f"{find_public_address(settings, settings.port)}{JOIN_PATH}?token={token}")
     return EXIT_OK
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from addresses import build_address
 from components.panels import chat, history, outage, password, person, threads, undo_redo
 from components.widgets import Icon, build_menu_item
 from words import N_, _
@@ -59,7 +60,7 @@ def _build_pane_edge(pane: str, label: str, width: int) -> Component:
 
 def _build_topbar(menu: Sequence[Component]) -> list[Component]:
     """Build the bar: the conversation, the search, undo and redo, and a menu with everything else."""
-    brand = html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand")
+    brand = html.A(html.Span("Waymark", className="brand-name"), href=build_address("/"), className="brand")
     keys = html.Kbd([html.Span("Ctrl K", className="not-mac"), html.Span("⌘ K", className="only-mac")])
     find = [Icon(name="search"), html.Span(_("Search everything")), keys]
     title = html.H1(id=chat.Ids.TITLE, dir="auto")

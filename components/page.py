@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from fastapi import FastAPI
 from starlette.responses import Response
 
+from addresses import build_address
 from agent.models.providers import SPEC_PREFIXES
 from checkpoints import get_acting_owner
 from components import action_routes, page_state
@@ -156,12 +157,14 @@ class Page(Dash):
 
 
 def build_index(index: str, files: str) -> str:
-    """Fill the page's index (assets/index.html). `files` is the base address of the page's own files."""
+    """Fill the page's index (assets/index.html). `files` is the base path of the page's own files."""
+    files = build_address(files)
     language = get_language()
     words = "" if language == SOURCE_LANGUAGE else f'<script defer src="{files}/words/{language}.js"></script>'
-    filled = {"assets": files, "language": language, "words": words, "providers": " ".join(SPEC_PREFIXES)}
+    filled = {"assets": files, "language": language, "words": words, "root": build_address("/")}
+    filled["providers"] = " ".join(SPEC_PREFIXES)
     index = MARKED_TEXT.sub(lambda found: escape(_(found[1])), index)
-    return re.sub(r"\{%(words|assets|language|providers)%\}", lambda found: filled[found[1]], index)
+    return re.sub(r"\{%(words|assets|language|root|providers)%\}", lambda found: filled[found[1]], index)
 
 
 def make_layout(services: Services) -> Callable[[], Component]:
@@ -171,14 +174,14 @@ def make_layout(services: Services) -> Callable[[], Component]:
     def layout() -> Component:
         # The page names its person in each request: see `PersonLayer`.
         person: Any = {"data-person": quote(get_acting_owner() or "")} if has_people else {}
-        return html.Div(build_parts(get_language()), **person)
+        return html.Div(build_parts(get_language(), build_address("/")), **person)
 
     return layout
 
 
 @cache
-def build_parts(_language: str) -> list[Component]:
-    """Build the parts of the page, once in each language."""
+def build_parts(_language: str, _root: str) -> list[Component]:
+    """Build the parts of the page, once in each language and below each path."""
     return [
         page_state.layout(),
         build_skip_links(),

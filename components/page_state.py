@@ -17,11 +17,15 @@ from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from typing_extensions import TypedDict
 
+from addresses import build_address, read_path
 from checkpoints.values import serde
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from checkpoints.values.thread_ids import read_thread_id, write_thread_id
 from components.shapes import Count
 from words import say
+
+# The page of each thread is below this path.
+THREADS_PREFIX = "/t/"
 
 
 class Ids(StrEnum):
@@ -111,12 +115,15 @@ def report_problem(text: str) -> PageUpdate:
 
 def thread_address(thread_id: str) -> str:
     # Threads of user graphs may have any id.
-    return f"/t/{write_thread_id(thread_id)}"
+    return build_address(f"{THREADS_PREFIX}{write_thread_id(thread_id)}")
 
 
 def parse_thread_id(pathname: str | None) -> str | None:
     """Return the thread of an address; None on the start page. Raises `PreventUpdate` while there is no address."""
     if pathname is None:
         raise PreventUpdate
+    path = read_path(pathname) or "/"
+    if not path.startswith(THREADS_PREFIX):
+        return None
     # JSON can carry half a surrogate pair, which could be neither searched for nor sent back.
-    return serde.sanitize_text(read_thread_id(unquote(pathname[3:]))) if pathname.startswith("/t/") else None
+    return serde.sanitize_text(read_thread_id(unquote(path.removeprefix(THREADS_PREFIX))))

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
+from addresses import read_path
 from people import admin
 from people.admin import PeopleAdmin
 from people.forms import clean_next_path, read_form
@@ -30,7 +31,7 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
         if SIGNED_OUT in request.query_params and is_own:
             return await authentication.leave_provider()
         # It is the page whose session has ended.
-        came_from = urlsplit(request.headers.get("referer", "")).path
+        came_from = read_path(urlsplit(request.headers.get("referer", "")).path) or "/"
         return authentication.pages.build_button(next_path=clean_next_path(came_from))
 
     @server.post(SIGN_IN_PATH)

@@ -7,12 +7,13 @@ from contextlib import suppress
 from html import escape
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
+from addresses import build_address
 from checkpoints.people.account_rows import Account, Role
 from checkpoints.people.identities import Admission, ErasedPersonError, Identities
 from checkpoints.people.stored_sessions import AccountChangedError
@@ -43,7 +44,7 @@ class OidcPages(Pages):
         kept = f'<input type="hidden" name="next" value="{escape(next_path)}">'
         about = f'<p class="sign-in-about">{escape(_("You sign in at your organisation, and come back here."))}</p>'
         button = f'<button class="btn btn-primary" autofocus>{escape(_("Sign in"))}</button>'
-        form = f'<form method="post" action="{SIGN_IN_PATH}">{kept}{about}{button}</form>'
+        form = f'<form method="post" action="{build_address(SIGN_IN_PATH)}">{kept}{about}{button}</form>'
         return self._build(_("Sign in"), form, status)
 
 
@@ -69,7 +70,9 @@ class OidcSignIn(PersonSignIn):
         self._stop_answers = parts.stop_answers
         self._refusals = LineLimiter(_report_refusals, schedule_on_loop)
         self._is_secure = self.address.startswith("https:")
-        self._request_cookie = ("__Host-" if self._is_secure else "") + self.cookie_name.replace("_", "_request_", 1)
+        # A cookie of a whole host needs the path "/".
+        kind = "__Secure-" if urlsplit(self.address).path else "__Host-"
+        self._request_cookie = (kind if self._is_secure else "") + self.cookie_name.replace("_", "_request_", 1)
 
     def create_link(self) -> str:
         return f"{self.address}/"
@@ -90,7 +93,7 @@ class OidcSignIn(PersonSignIn):
     async def finish(self, request: Request) -> Response:
         if request.headers.get("sec-fetch-site") == "cross-site":
             # Asked once more, the browser also sends its former session.
-            return build_refresh(f"{CALLBACK_PATH}?{request.scope['query_string'].decode('latin-1')}")
+            return build_refresh(build_address(f"{CALLBACK_PATH}?{request.scope['query_string'].decode('latin-1')}"))
         try:
             response = await self._finish(request)
         except SignInError as error:
@@ -169,7 +172,7 @@ class OidcSignIn(PersonSignIn):
     def _set_request_cookie(self, response: Response, value: str, seconds: int) -> None:
         """Set or remove the cookie of a sign-in. It is Lax, because the provider sends the browser back."""
         name, is_secure = self._request_cookie, self._is_secure
-        response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="lax")
+        response.set_cookie(name, value, seconds, path=build_address("/"), secure=is_secure, httponly=True, samesite="lax")
 
     async def _refuse(self, error: SignInError, *, came_back: Scope | None = None) -> Response:
         """Answer a failed sign-in. Of returning browsers, the audit log has the first failures."""

@@ -10,10 +10,14 @@ from pathlib import Path
 
 from starlette.responses import HTMLResponse
 
+from addresses import build_address
 from checkpoints.people.account_rows import MAX_PASSWORD_CHARS, MAX_PERSON_NAME_CHARS, MIN_PASSWORD_CHARS
 from server.answers import LOST_FILES
+from server.session.session_authentication import SIGN_IN_PATH
 from words import _, get_language
 
+# The page of an invitation.
+JOIN_PATH = "/join"
 _TEMPLATE = Path(__file__).parent.parent / "assets" / "sign-in.html"
 _PLACE = re.compile(r"\{%(\w+)%\}")
 
@@ -40,7 +44,7 @@ def _load_template() -> str:
 
 
 class Pages:
-    """Build the pages. `files` is the base address of the page's own files."""
+    """Build the pages. `files` is the base path of the page's own files."""
 
     def __init__(self, files: str) -> None:
         self._files = files
@@ -52,7 +56,7 @@ class Pages:
             Field("name", _("Name"), "username", value=name),
             Field("password", _("Password"), "current-password"),
         ]
-        form = _build_form("/sign-in", fields, {"next": next_path}, _("Sign in"))
+        form = _build_form(SIGN_IN_PATH, fields, {"next": next_path}, _("Sign in"))
         return self._build(_("Sign in"), _build_problem(problem) + form, status)
 
     def build_invitation(
@@ -66,16 +70,16 @@ class Pages:
             Field("password", _("New password") if person else _("Password"), "new-password", rule),
         ]
         title = _("Choose a new password") if person else _("Welcome to Waymark")
-        form = _build_form("/join", fields, {"token": token}, _("Save and sign in") if person else _("Join"))
+        form = _build_form(JOIN_PATH, fields, {"token": token}, _("Save and sign in") if person else _("Join"))
         return self._build(title, _build_problem(problem) + form, status)
 
     def build_notice(self, title: str, text: str, status: HTTPStatus) -> HTMLResponse:
-        link = f'<a class="btn btn-primary" href="/sign-in">{escape(_("Sign in"))}</a>'
+        link = f'<a class="btn btn-primary" href="{build_address(SIGN_IN_PATH)}">{escape(_("Sign in"))}</a>'
         return self._build(title, f"<p>{escape(text)}</p>{link}", status)
 
     def _build(self, title: str, content: str, status: HTTPStatus) -> HTMLResponse:
-        parts = {"language": get_language(), "title": escape(title), "assets": self._files, "content": content}
-        parts["lost_files"] = escape(_(LOST_FILES))
+        parts = {"language": get_language(), "title": escape(title), "content": content}
+        parts |= {"assets": build_address(self._files), "lost_files": escape(_(LOST_FILES))}
         return HTMLResponse(_PLACE.sub(lambda found: parts[found[1]], _load_template()), status)
 
 
@@ -83,12 +87,12 @@ def _build_problem(text: str) -> str:
     return f'<p class="sign-in-problem" role="alert">{escape(text)}</p>' if text else ""
 
 
-def _build_form(action: str, fields: Sequence[Field], hidden: dict[str, str], button: str) -> str:
+def _build_form(path: str, fields: Sequence[Field], hidden: dict[str, str], button: str) -> str:
     kept = "".join(f'<input type="hidden" name="{name}" value="{escape(value)}">' for name, value in hidden.items())
     first = next((each.name for each in fields if not each.value), fields[0].name)
     shown = "".join(_build_field(each, has_focus=each.name == first) for each in fields)
     submit = f'<button class="btn btn-primary">{escape(button)}</button>'
-    return f'<form method="post" action="{action}">{kept}{shown}{submit}</form>'
+    return f'<form method="post" action="{build_address(path)}">{kept}{shown}{submit}</form>'
 
 
 def _build_field(field: Field, *, has_focus: bool) -> str:

@@ -22,7 +22,7 @@ from checkpoints.people.stored_sessions import AccountChangedError
 from checkpoints.values.names import fold_person_name
 from people import sign_in_limits
 from people.forms import clean_next_path, read_next_path
-from people.pages import Pages
+from people.pages import JOIN_PATH, Pages
 from people.passwords import Passwords, TooBusyError, check_password
 from people.person_sign_in import PersonSignIn, SignInParts
 from people.sign_in_limits import Counter
@@ -32,7 +32,6 @@ from server.session.session_authentication import list_cookie_values
 from server.session.sessions import Session
 from words import N_, _, ngettext, say
 
-JOIN_PATH = "/join"
 FIRST_LINK_DAYS = 1
 KNOWN_BROWSER_SECONDS = 365 * 24 * 3600
 _WRONG = N_("The name or the password is wrong.")

@@ -32,7 +32,6 @@ class SignInParts:
     stop_answers: Callable[[str], Awaitable[None]]
     address: str
     script: str
-    public_url: str | None = None
     proxies: Sequence[Network] = ()
 
 
@@ -40,7 +39,7 @@ class PersonSignIn(SessionAuthentication):
     """The sign-in of people. Its pages are public: see `people.routes` and `people.oidc_routes`."""
 
     def __init__(self, parts: SignInParts) -> None:
-        super().__init__(parts.sessions, address=parts.address, public_url=parts.public_url, script=parts.script)
+        super().__init__(parts.sessions, address=parts.address, script=parts.script)
         self.accounts = parts.accounts
         self._run_blocking = parts.run_blocking
         self._proxies = parts.proxies

@@ -7,12 +7,14 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
+from addresses import read_path
 from checkpoints import StoreUnavailableError
 from checkpoints.people.accounts import InvalidInvitationError
 from people import admin
 from people.admin import PeopleAdmin
 from people.forms import clean_next_path, read_form
-from people.password_sign_in import JOIN_PATH, PasswordSignIn
+from people.pages import JOIN_PATH
+from people.password_sign_in import PasswordSignIn
 from server.session.link_sign_in import read_token
 from server.session.session_authentication import SIGN_IN_PATH
 from words import _, say
@@ -27,7 +29,7 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
     @server.get(SIGN_IN_PATH)
     async def show_sign_in(request: Request) -> Response:
         # It is the page whose session has ended.
-        came_from = urlsplit(request.headers.get("referer", "")).path
+        came_from = read_path(urlsplit(request.headers.get("referer", "")).path) or "/"
         return authentication.pages.build_sign_in(next_path=clean_next_path(came_from))
 
     @server.post(SIGN_IN_PATH)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
+from addresses import build_address
 from words import N_, _, get_language
 
 # Addresses of these pages contain tokens of links and codes of providers. The next page must not learn them.
@@ -20,8 +21,8 @@ _METAS = (
 
 # The page's style sheet hides this text, so it is visible only if the page's files do not arrive.
 LOST_FILES = N_(
-    "The files of this page cannot be loaded, so it does not work. Behind a proxy, Waymark needs a host name or a port of "
-    "its own, without a path: set PUBLIC_URL to that address. Otherwise, reload the page."
+    "The files of this page cannot be loaded, so it does not work. If Waymark is below a path of this host, set URL_PREFIX "
+    "to that path, such as /waymark/. Otherwise, reload the page."
 )
 _LATE_STYLE = (
     "@keyframes show { to { opacity: 1 } } p { opacity: 0; font: 1.2rem/1.5 system-ui; animation: show 0s 3s forwards }"
@@ -61,10 +62,11 @@ def build_refresh(address: str) -> Response:
 
 
 def build_key_page(script: str, page_key: str, next_path: str = "/", person: str = "") -> Response:
-    """Pass a new session's page key and person to our script. It keeps them and opens an address of ours.
+    """Pass a new session's page key and person to our script, which has a path. It keeps them and opens a page of ours.
 
     If the script does not arrive, a sentence says so after a moment.
     """
-    data = f'data-page-key="{escape(page_key)}" data-person="{escape(person)}" data-next="{escape(next_path)}"'
+    given = {"page-key": page_key, "person": person, "root": build_address("/"), "next": build_address(next_path)}
+    data = " ".join(f'data-{name}="{escape(value)}"' for name, value in given.items())
     text = f"<style>{_LATE_STYLE}</style><p>{escape(_(LOST_FILES))}</p>"
-    return HTMLResponse(f'{_build_head()}<script src="{escape(script)}" {data}></script>{text}</html>')
+    return HTMLResponse(f'{_build_head()}<script src="{escape(build_address(script))}" {data}></script>{text}</html>')

@@ -1,8 +1,29 @@
-"""The ASGI layers around the page's server: the same page at many addresses, and the lifespan of the process."""
+"""The ASGI layers around the page's server: the path below which it is, its page at many addresses, and the lifespan."""
 
 from collections.abc import Awaitable, Callable
 
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from addresses import read_path, use_prefix
+
+
+def serve_below(prefix: str, app: ASGIApp) -> ASGIApp:
+    """Serve an app below a path. Requests come with the path, or from a proxy that has taken it off."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        use_prefix(prefix)
+        if scope["type"] == "http" and scope["path"] == prefix[:-1] and prefix != "/":
+            # Browsers would not send the cookie there.
+            query = scope["query_string"].decode("latin-1")
+            await RedirectResponse(prefix + (query and f"?{query}"))(scope, receive, send)
+            return
+        if scope["type"] in ("http", "websocket") and (path := read_path(scope["path"])):
+            raw = scope.get("raw_path") or b""
+            scope = {**scope, "path": path, "raw_path": raw.removeprefix(prefix[:-1].encode())}
+        await app(scope, receive, send)
+
+    return serve
 
 
 def serve_page_at(prefix: str, server: ASGIApp) -> ASGIApp:

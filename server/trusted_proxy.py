@@ -15,6 +15,7 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from starlette.responses import Response
 from starlette.types import Scope
 
+from addresses import build_address
 from server.answers import build_refresh, build_text
 from server.session.session_authentication import SIGN_IN_PATH
 from words import N_, _
@@ -62,7 +63,7 @@ class TrustedProxy:
         is_page = scope["type"] == "http" and scope["method"] == "GET"
         if is_page and scope["path"] == SIGN_IN_PATH:
             # The page goes there when the proxy has signed it out.
-            return build_refresh("/")
+            return build_refresh(build_address("/"))
         return None
 
     def _take_headers(self, scope: Scope) -> tuple[list[bytes] | None, list[bytes], list[bytes]]:

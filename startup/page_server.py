@@ -11,9 +11,10 @@ from fastapi import FastAPI
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Scope
 
+from addresses import build_address
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from checkpoints.values.surrogates import replace_lone_surrogates
-from components import action_routes, page
+from components import action_routes, page, page_state
 from components.auditing import ClientLayer
 from components.people import PersonLayer
 from components.routes import (
@@ -41,6 +42,7 @@ from components.services import Services
 from components.transfers.long_requests import ProgressMiddleware
 from components.transfers.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
+from config import Settings
 from server.client_address import Network, read_client_address
 from server.dash_requests import (
     CALLBACK_PATH,
@@ -92,7 +94,7 @@ ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", CALLBACK_PATH}),
     public_paths=AllowedRoutes.public_paths | {shared_page.SHARED_PATH},
     shared_paths=frozenset({shared_page.SHARED_PATH}),
-    page_prefixes=("/t/",),
+    page_prefixes=(page_state.THREADS_PREFIX,),
     user_file_prefixes=(file_links.FILES_PREFIX,),
     static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
     max_body_bytes={
@@ -104,13 +106,14 @@ ALLOWED_ROUTES = AllowedRoutes(
 
 @dataclass(frozen=True, slots=True)
 class WayIn:
-    """How people come in: by our sign-in or a proxy's, from which networks, and at which public address."""
+    """How people come in: by our sign-in or a proxy's, from which networks, and at which public address and path."""
 
     sign_in: SessionAuthentication | None
     people: "PeopleAdmin | None"
     proxy: TrustedProxy | None
     networks: Sequence[Network]
     public_url: str | None
+    prefix: str
 
 
 def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics: "Metrics | None" = None) -> Guard:
@@ -137,10 +140,10 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
         route.add_route(server, services)
     # Dash adds its own routes below, and these stay closed.
     allowed = _allow(allowed, server.routes)
-    dash = _build_dash(server, services, page_files)
+    dash = _build_dash(server, services, page_files, way_in.prefix)
     policy = build_security_policy([*map(hash_script, load_inline_scripts().values()), *dash.csp_hashes()])
     read_address = partial(read_client_address, proxies=way_in.networks)
-    pages = DashRequests(serve_page_at("/t/", server), replace_lone_surrogates)
+    pages = DashRequests(serve_page_at(page_state.THREADS_PREFIX, server), replace_lone_surrogates)
     return Guard(
         serve_static_files(_add_layers(pages, services, read_address), page_files),
         hosts=_list_hosts(host, port) | ({public_url.partition("://")[2]} if public_url else set()),
@@ -194,13 +197,18 @@ def format_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def find_public_address(settings: Settings, port: int) -> str:
+    """Return the page's address as browsers see it, without the last slash."""
+    return (settings.public_url or f"http://{format_host(settings.host)}:{port}") + settings.url_prefix[:-1]
+
+
 @cache
-def _build_index(_language: str, files: str) -> str:
-    """Build the page's frame, once for each language."""
+def _build_index(_language: str, _root: str, files: str) -> str:
+    """Build the page's frame, once for each language and path."""
     return page.build_index(load_frame(), files)
 
 
-def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> Dash:
+def _build_dash(server: FastAPI, services: Services, page_files: PageFiles, prefix: str) -> Dash:
     remove_dash_variables()
     # This comes before Dash's own middleware, which encloses it.
     server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)
@@ -210,6 +218,9 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
         backend=make_backend(server),
         title="Waymark",
         update_title=None,  # type: ignore[arg-type]  # its documented off switch
+        # The page asks below the prefix, which `serve_below` takes off.
+        requests_pathname_prefix=prefix,
+        routes_pathname_prefix="/",
         # The frame names the files.
         include_assets_files=False,
         index_string=page.build_index(load_frame(), page_files.root),
@@ -218,7 +229,7 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
         on_error=action_routes.report_error,
         hooks=page.RENDERER_HOOKS,
     )
-    dash.build_index = lambda: _build_index(get_language(), page_files.root)
+    dash.build_index = lambda: _build_index(get_language(), build_address("/"), page_files.root)
     dash.layout = page.make_layout(services)
     page.register(dash, services)
     return dash

@@ -35,7 +35,6 @@ def build_sign_in(
     return LinkSignIn(
         factory.open_sessions(settings.data_dir, port),
         address=address,
-        public_url=settings.public_url,
         script=f"{load_page_files().root}/sign-in.js",
         on_stale_link=on_stale_link,
     )
@@ -74,7 +73,7 @@ def _build_oidc_sign_in(settings: Settings, address: str, services: Services) ->
     client = Client(
         settings.oidc_client_id,
         secret.get_secret_value() if secret else "",
-        f"{settings.public_url or address}{CALLBACK_PATH}",
+        f"{address}{CALLBACK_PATH}",
         settings.oidc_scopes,
         wanted_claims=(*claims, "name"),
     )
@@ -105,7 +104,6 @@ def _make_parts(settings: Settings, address: str, services: Services, sessions: 
         stop_answers=partial(stop_answers, services),
         address=address,
         script=f"{load_page_files().root}/sign-in.js",
-        public_url=settings.public_url,
         proxies=settings.proxy_networks or (),
     )
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from addresses import build_address
 from agent.preparation.requests import RerunActiveError, replace_text
 from agent.tracing.events import Feedback
 from checkpoints import Caller, CandidateKey, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError
@@ -228,7 +229,7 @@ async def _move_window(services: Services, action: Action) -> Answer:
 def refuse_action(action: Action, error: StateError) -> Answer:
     """Report the error in the field with the text, or in a toast. If the conversation no longer exists, go to "/"."""
     if isinstance(error, ThreadNotFoundError):
-        return Answer(page_state.build_update(go="/"))
+        return Answer(page_state.build_update(go=build_address("/")))
     if action.kind in EDIT_ACTIONS:
         return Answer(page_state.refresh_panels(action.last_update), action.refuse(error))
     return Answer(page_state.report_problem(str(error)), action.refuse(error))

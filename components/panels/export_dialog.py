@@ -7,6 +7,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Checkbox, Label, ModalBody, ModalFooter, Select
 from dash_bootstrap_components import Textarea as Field
 
+from addresses import build_address
 from checkpoints.values.thread_ids import write_thread_id
 from components import dialog, page_state
 from components.panel import Panel
@@ -83,7 +84,7 @@ def dialogs() -> list[Component]:
 
 
 def show(_: Services, location: page_state.PageLocation) -> Properties:
-    action = f"/api/threads/{write_thread_id(location.thread_id or '')}/export"
+    action = build_address(f"/api/threads/{write_thread_id(location.thread_id or '')}/export")
     return {Ids.FORM: {"action": action}, Ids.BUTTON: {"hidden": location.thread_id is None}}
 
 

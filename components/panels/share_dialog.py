@@ -19,6 +19,7 @@ from dash_bootstrap_components import Textarea as TextArea
 from pydantic import Field as Limits
 from typing_extensions import TypedDict
 
+from addresses import build_address
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.people.members import MEMBER_ROLES, Members
 from checkpoints.people.shares import NewShare, Shares
@@ -38,6 +39,7 @@ from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import READER, get_acting_role
 from components.properties import Properties, set_properties
+from components.routes.shared_page import SHARED_PATH
 from components.services import Services
 from components.shapes import check_shape
 from components.widgets import build_menu_item
@@ -198,7 +200,7 @@ def _register_make_link(app: Dash, services: Services) -> None:
         new = NewShare(_name_thread(pathname), checkpoint, int(days), redaction, shows_name)
         await services.run_blocking(Shares(services.store).make_link, token, new)
         place = urlsplit(href)
-        return mark_change(), f"{place.scheme}://{place.netloc}/shared?token={token}"
+        return mark_change(), f"{place.scheme}://{place.netloc}{build_address(SHARED_PATH)}?token={token}"
 
 
 def _register_revoke_link(app: Dash, services: Services) -> None:

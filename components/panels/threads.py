@@ -10,6 +10,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from addresses import build_address
 from checkpoints import Caller, Receipt, StateError
 from checkpoints.people.members import Members
 from checkpoints.tags import Tags
@@ -205,7 +206,7 @@ async def _stop_own_runs(services: Services, thread_ids: Sequence[str]) -> None:
 
 def _choose_address(thread_ids: Sequence[str], action: Action) -> dict[str, str]:
     """Go to the start page if the page's conversation was deleted."""
-    return {"go": "/"} if action.page_thread_id in thread_ids else {}
+    return {"go": build_address("/")} if action.page_thread_id in thread_ids else {}
 
 
 async def _list_deleted_threads(services: Services, _: Action) -> Answer:

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from fastapi import FastAPI
 from starlette.responses import PlainTextResponse, Response
 
+from addresses import build_address
 from agent.run.runner import Runner
 from agent.settings import ThreadSettings
 from checkpoints import MessageNotFoundError, Runs, Store
@@ -194,7 +195,7 @@ class _SideWriter:
             return ChannelSide(summary=summary, tree=None, address=None)
         of_subgraph = {"namespace": namespace} if namespace else {}
         query = urlencode({"place": self._place, "name": channel.name, **of_subgraph})
-        address = f"/api/threads/{write_thread_id(self._thread_id)}/channel?{query}"
+        address = build_address(f"/api/threads/{write_thread_id(self._thread_id)}/channel?{query}")
         if channel.byte_count > MAX_TREE_BYTES or self._budget.nodes <= 0:
             summary = _describe_channel_size(self._store, self._thread_id, channel)
             return ChannelSide(summary=summary, tree=None, address=address)

@@ -3,6 +3,7 @@
 from typing import Literal, TypedDict
 from urllib.parse import quote
 
+from addresses import build_address
 from checkpoints import Message
 from checkpoints.values import files
 from checkpoints.values.files import FilePart
@@ -27,4 +28,5 @@ def describe_files(message: Message) -> list[FileView]:
 
 
 def _file_address(message: Message, part: FilePart) -> str:
-    return f"{FILES_PREFIX}{write_thread_id(message.thread_id)}/{quote(message.id)}/{part['file'].partition(':')[2]}"
+    name = part["file"].partition(":")[2]
+    return build_address(f"{FILES_PREFIX}{write_thread_id(message.thread_id)}/{quote(message.id)}/{name}")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+from addresses import build_address
 from checkpoints import EVERYBODY, LOCAL_OWNER, NOBODY, Branch, Checkpoint, Run, RunState, Thread, get_acting_owner
 from checkpoints.values.model import Node
 from checkpoints.values.thread_ids import write_thread_id
@@ -39,7 +40,7 @@ def describe_run(value: Run | None) -> dict[str, Any] | None:
 def describe_checkpoint(value: Checkpoint, thread_id: str, standing_ids: Sequence[str] = ()) -> dict[str, Any]:
     """Describe a checkpoint. `standing_ids` are the checkpoints at the current place; the newest of them is marked."""
     missing = len(value.description) - MAX_SHOWN_DESCRIPTION_CHARS
-    address = f"/api/threads/{write_thread_id(thread_id)}/checkpoints/{quote(value.id)}/description"
+    address = build_address(f"/api/threads/{write_thread_id(thread_id)}/checkpoints/{quote(value.id)}/description")
     return {
         "id": value.id,
         "name": value.name,

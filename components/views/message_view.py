@@ -24,7 +24,7 @@ from components.views.labels import build_label
 from components.views.markdown import escape_text, to_html_if_cheap
 from components.views.names import name_other
 from components.views.notes import ExcerptView, RemovalView, SummaryView
-from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreCallsView, MoreView, ViewBudget, build_address
+from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreCallsView, MoreView, ViewBudget, build_text_address
 from components.views.subagent_work import WorkView, collect_work, find_waiting_calls
 from components.views.tool_cards import (
     DAMAGED_TEXT,
@@ -161,7 +161,7 @@ def _build_call_cards(
     shown = list_shown_calls(message)
     cards = [_build_call_card(stored, call, extras, calls, budget) for call in shown[: budget.take_calls(len(shown))]]
     missing = count_calls(message) - len(cards)
-    more: MoreCallsView = {"count": missing, "address": build_address(stored, part="calls")}
+    more: MoreCallsView = {"count": missing, "address": build_text_address(stored, part="calls")}
     return cards, more if missing else None
 
 

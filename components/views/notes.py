@@ -3,6 +3,7 @@
 from typing import TypedDict
 from urllib.parse import quote
 
+from addresses import build_address
 from agent.marks import ExcerptMark, MoveMark, SummaryMark
 from agent.preparation.compaction import SUMMARY_PHRASE, extract_summary
 from agent.time_travel.excerpts import EXCERPT_PHRASE, extract_excerpt
@@ -44,7 +45,7 @@ def describe_excerpt(stored: Message, text: str) -> tuple[ExcerptView, str] | No
     mark = ExcerptMark.of(stored)
     if mark is None or stored.type != "human":
         return None
-    address = f"/api/threads/{write_thread_id(stored.thread_id)}/excerpts/{quote(stored.id)}/place"
+    address = build_address(f"/api/threads/{write_thread_id(stored.thread_id)}/excerpts/{quote(stored.id)}/place")
     return {"origin": describe_place_name(mark.origin), "address": address}, extract_excerpt(text, mark) or text
 
 
@@ -91,5 +92,5 @@ def find_note_mark(stored: Message) -> SummaryMark | MoveMark | None:
 
 
 def _build_removal(stored: Message, mark: SummaryMark | MoveMark) -> RemovalView:
-    address = f"/api/threads/{write_thread_id(stored.thread_id)}/summaries/{quote(stored.id)}"
+    address = build_address(f"/api/threads/{write_thread_id(stored.thread_id)}/summaries/{quote(stored.id)}")
     return {"removed": mark.removed, "before": mark.before, "after": mark.after, "address": address}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 from urllib.parse import quote, urlencode
 
+from addresses import build_address
 from checkpoints import Message
 from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from checkpoints.values.thread_ids import write_thread_id
@@ -50,10 +51,10 @@ class ShownText:
     more: MoreView | None
 
 
-def build_address(message: Message, **part: str) -> str:
+def build_text_address(message: Message, **part: str) -> str:
     """Return the address of a message's text. `part` is the query of `whole_text`."""
     query = f"?{urlencode(part)}" if part else ""
-    return f"/api/threads/{write_thread_id(message.thread_id)}/messages/{quote(message.id)}/text{query}"
+    return build_address(f"/api/threads/{write_thread_id(message.thread_id)}/messages/{quote(message.id)}/text{query}")
 
 
 def cut_shown_text(text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:
@@ -61,7 +62,7 @@ def cut_shown_text(text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS
     missing = len(text) - max_chars
     if missing <= 0:
         return ShownText(text, None)
-    return ShownText(text[:max_chars], {"chars": missing, "address": build_address(message, **part)})
+    return ShownText(text[:max_chars], {"chars": missing, "address": build_text_address(message, **part)})
 
 
 class ViewBudget:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 from urllib.parse import quote
 
+from addresses import build_address
 from agent.marks import QuestionMark
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.dependence import list_call_ids
@@ -42,7 +43,7 @@ def collect_work(path: Sequence[Message], asker: str) -> dict[tuple[str, str], W
 
 
 def _begin_work(question: Message) -> WorkView:
-    address = f"/api/threads/{write_thread_id(question.thread_id)}/agents/{quote(question.agent)}"
+    address = build_address(f"/api/threads/{write_thread_id(question.thread_id)}/agents/{quote(question.agent)}")
     return {"agent": question.agent, "question": question.id, "address": address, "messages": 0, "waiting": []}
 
 

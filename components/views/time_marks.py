@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
+from addresses import build_address
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message
 from checkpoints.values.model import CheckpointMark, RemovedPart
@@ -79,7 +80,7 @@ def describe_removed_part(part: RemovedPart | None, thread_id: str) -> RemovedPa
         "messages": views[:MAX_REMOVED_MESSAGES],
         "count": part.count,
         "undoable": part.is_newest,
-        "address": f"/api/threads/{write_thread_id(thread_id)}/removed",
+        "address": build_address(f"/api/threads/{write_thread_id(thread_id)}/removed"),
     }
 
 

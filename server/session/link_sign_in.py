@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
+from addresses import build_address
 from server.answers import build_page, build_refresh
 from server.session.session_authentication import SIGN_IN_PATH, SessionAuthentication
 from server.session.session_log import SessionLog
@@ -31,12 +32,11 @@ class LinkSignIn(SessionAuthentication):
         sessions: Sessions,
         *,
         address: str,
-        public_url: str | None = None,
         script: str,
         on_stale_link: Callable[[str], None] = lambda _: None,
         log: SessionLog | None = None,
     ) -> None:
-        super().__init__(sessions, address=address, public_url=public_url, script=script, log=log)
+        super().__init__(sessions, address=address, script=script, log=log)
         self._on_stale_link = on_stale_link
         self._token: bytes | None = None
 
@@ -67,7 +67,7 @@ class LinkSignIn(SessionAuthentication):
             self._on_stale_link(self.create_link())
         if session:
             # The link stays in the terminal for a page that has lost its key.
-            return build_refresh("/")
+            return build_refresh(build_address("/"))
         text = _("A link works once. Open the newest link that Waymark printed in the terminal.")
         return build_page(HTTPStatus.FORBIDDEN, _("This link no longer works"), text)
 

@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Scope, Send
 
+from addresses import build_address
 from server.answers import build_key_page, build_page, build_refresh, build_text
 from server.session.session_log import SessionLog
 from server.session.sessions import MAX_SESSION_SECONDS, NotDurableError, Session, Sessions
@@ -36,7 +37,7 @@ SOCKET_PROTOCOL = "waymark"
 class SessionAuthentication(ABC):
     """Recognize browsers by their sessions, and begin sessions.
 
-    `script` is the address of the script for the page key. `public_url` is the address behind a proxy.
+    `address` is the page's, as browsers see it, without the last slash. `script` is the path of the script for the page key.
     """
 
     def __init__(
@@ -44,13 +45,12 @@ class SessionAuthentication(ABC):
         sessions: Sessions,
         *,
         address: str,
-        public_url: str | None = None,
         script: str,
         log: SessionLog | None = None,
     ) -> None:
         self.sessions = sessions
         self.log = log or SessionLog()
-        self.address = public_url or address
+        self.address = address
         self.cookie_name = COOKIE_PREFIX + _read_port(self.address)
         self._script = script
         # The audit log replaces this function.
@@ -121,10 +121,11 @@ class SessionAuthentication(ABC):
 
     def set_cookie(self, response: Response, scope: Scope, name: str, value: str, seconds: int) -> None:
         is_secure = scope["scheme"] == "https" or self.address.startswith("https:")
-        response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="strict")
+        path = build_address("/")
+        response.set_cookie(name, value, seconds, path=path, secure=is_secure, httponly=True, samesite="strict")
 
     def remove_cookie(self, response: Response) -> None:
-        response.delete_cookie(self.cookie_name, path="/", httponly=True, samesite="strict")
+        response.delete_cookie(self.cookie_name, path=build_address("/"), httponly=True, samesite="strict")
 
     async def find_session(self, headers: Headers) -> Session | None:
         """Return the session of a browser. Raises `SessionsUnavailableError`."""
@@ -136,7 +137,7 @@ class SessionAuthentication(ABC):
             # Browsers hold the Strict cookie back for a link on another site, but not when this page asks again.
             # Two slashes at the beginning would name another host.
             path = "/" + quote(scope["path"]).lstrip("/")
-            return build_refresh(f"{path}?{scope['query_string'].decode('latin-1')}")
+            return build_refresh(build_address(f"{path}?{scope['query_string'].decode('latin-1')}"))
         is_shown = scope["path"] in ("/", SIGN_IN_PATH) or "text/html" in headers.get("accept", "")
         if not _is_page(scope) or not is_shown:
             return build_text(HTTPStatus.UNAUTHORIZED, self.explain_refusal())

@@ -8,7 +8,7 @@ from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.e2e
-SAID = "Behind a proxy, Waymark needs a host name or a port of its own, without a path: set PUBLIC_URL to that address."
+SAID = "If Waymark is below a path of this host, set URL_PREFIX to that path, such as /waymark/."
 OTHERS = {"not found": (404, "Not found"), "a page": (200, "<h1>Another program</h1>"), "a sign-in": (401, "Who are you?")}
 
 

@@ -1,9 +1,9 @@
 /** The context meter: how full the model's window is and, when opened, how much the conversation has used. */
+import { buildThreadApi } from "../lib/addresses.mjs";
 import { formatCount, formatDollars, formatModelUsages, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { usePopover } from "../lib/popover.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
-import { encodeThread } from "../lib/thread-ids.mjs";
 import { LANGUAGE, _, ngettext } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
@@ -97,7 +97,7 @@ function UsageSoFar({ thread, version }) {
   const [text, setText] = useState("…");
   useEffect(() => {
     const controller = new AbortController();
-    fetchAsPage(`/api/threads/${encodeThread(thread)}/usage`, { signal: controller.signal })
+    fetchAsPage(buildThreadApi(thread, "usage"), { signal: controller.signal })
       .then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(String(reply.status)))))
       .then((used) => setText(describeTotalUsage(used)))
       .catch(() => controller.signal.aborted || setText(_("Couldn't load the usage.")));

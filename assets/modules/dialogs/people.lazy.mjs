@@ -1,4 +1,5 @@
 /** The people of this server: links for new ones, roles, new passwords, erasure. Only admins see it. */
+import { buildApi } from "../lib/addresses.mjs";
 import { ReadingDialog } from "../lib/dialog.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
@@ -11,7 +12,7 @@ import { followRequest } from "../page/long-request.mjs";
 
 const { Fragment, createElement: h, useEffect, useId, useRef, useState } = window.React;
 
-const ADDRESS = "/api/people";
+const ADDRESS = buildApi("people");
 const UNREADABLE_TEXT = _("The people cannot be read or changed right now.");
 const ROLES = { admin: _("Admin"), member: _("Member"), reader: _("Reader") };
 const DAYS = [1, 7, 30];

@@ -1,10 +1,11 @@
 /** The library of prompts as the page knows it, and the requests that read and change it. */
+import { buildApi } from "../lib/addresses.mjs";
 import { announceChoices } from "../lib/commands.mjs";
 import { send } from "../lib/send.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
-export const ADDRESS = "/api/prompts";
+export const ADDRESS = buildApi("prompts");
 export const FAILURE_TEXT = _("The prompts could not be read or changed. Please try again.");
 export const VARIABLE = /\{\{\s*([\p{L}\p{N}_][\p{L}\p{N}_ -]{0,39}?)\s*\}\}/gu;
 

@@ -1,8 +1,8 @@
 /** A plot of the conversation's tokens, with its checkpoints and the tokens that summaries saved. */
+import { buildThreadApi } from "../lib/addresses.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount, formatNumber } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
-import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
@@ -19,7 +19,7 @@ loadStyle(new URL("./growth.lazy.css", import.meta.url));
  *   onShow: (checkpoint: import("../lib/types.mjs").CheckpointView) => void}} props
  */
 export function Growth({ data, onShow }) {
-  const { content, status } = useFetch(`/api/threads/${encodeThread(data.thread)}/growth`, GONE_TEXT, data.version);
+  const { content, status } = useFetch(buildThreadApi(data.thread, "growth"), GONE_TEXT, data.version);
   if (!content) return h("p", { className: "quiet", role: "status" }, status);
   if (content.points.length < 2)
     return h(

@@ -1,6 +1,6 @@
 /** The buttons of a place's card: three at most, and a menu with the others. */
 import { shareCheckpoint } from "../dialogs/sharing.mjs";
-import { copyLink } from "../lib/addresses.mjs";
+import { copyLink } from "../lib/copying.mjs";
 import { icon } from "../lib/icons.mjs";
 import { Menu } from "../lib/menu.mjs";
 import { _ } from "../lib/words.mjs";

@@ -2,9 +2,9 @@
  * The tokens and the cost of all answers up to a place, by model. Fetched when the selection stays there: keys walk past
  * many places.
  */
+import { buildThreadApi } from "../lib/addresses.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatModelUsages, formatUsage } from "../lib/format.mjs";
-import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
@@ -22,7 +22,7 @@ export function PlaceUsage({ thread, place }) {
 }
 
 function Usage({ thread, place }) {
-  const { content } = useFetch(`/api/threads/${encodeThread(thread)}/usage?${new URLSearchParams({ place })}`, "");
+  const { content } = useFetch(buildThreadApi(thread, "usage", { place }), "");
   if (!content?.answers) return null;
   const { cost, priced, models } = content;
   return h(

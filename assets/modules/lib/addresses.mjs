@@ -1,15 +1,38 @@
-/** Addresses of conversations, and of a message, a branch or a checkpoint in one. */
-import { copyText } from "./copying.mjs";
+/** The addresses of the server: all are built and read here, below the path at which Waymark is (URL_PREFIX). */
 import { decodeThread, encodeThread } from "./thread-ids.mjs";
-import { showToast } from "./toast.mjs";
-import { _ } from "./words.mjs";
 
 const KINDS = ["message", "branch", "checkpoint"];
 
-const THREADS = "/t/";
+const ROOT = document.documentElement.dataset.root ?? "/"; // begins and ends with a slash
+const THREADS = `${ROOT}t/`;
+const API = `${ROOT}api/`;
+export const SIGN_IN = `${ROOT}sign-in`;
+export const HEALTH = `${ROOT}healthz`;
+export const FILE_LINKS = `a[href^="${ROOT}files/"], a[href^="${API}"]`;
+
+/** Return a name for what is stored in the browser. Another Waymark may be below another path of the same host. */
+export const nameStored = (name) => (ROOT === "/" ? name : `${name}:${ROOT}`);
+
+/**
+ * Return the address of a request.
+ * @param {string} path @param {Record<string, string>} [query]
+ */
+export const buildApi = (path, query) => `${API}${path}${query ? `?${new URLSearchParams(query)}` : ""}`;
+
+/**
+ * Return the address of a request about a conversation.
+ * @param {string} thread @param {string} path @param {Record<string, string>} [query]
+ */
+export const buildThreadApi = (thread, path, query) => buildApi(`threads/${encodeThread(thread)}/${path}`, query);
+
+/** @param {string} address of a request */
+export const buildSocketAddress = (address) => `${location.origin.replace(/^http/, "ws")}${address}`;
 
 /** @param {string|null} thread null: the start page */
-export const buildPath = (thread) => (thread === null ? "/" : `${THREADS}${encodeThread(thread)}`);
+export const buildPath = (thread) => (thread === null ? ROOT : `${THREADS}${encodeThread(thread)}`);
+
+/** Return whether a path is of a page of Waymark. */
+export const isOfPage = (pathname) => pathname === ROOT || pathname.startsWith(THREADS);
 
 /** @returns {string|null} the conversation that an address names; it may be gone */
 export function readThread(pathname) {
@@ -39,12 +62,4 @@ export function parseAddress({ pathname, search }) {
   const kind = KINDS.find((each) => query.get(each));
   if (!kind || !pathname.startsWith(THREADS)) return null;
   return { thread: decodeThread(pathname.slice(THREADS.length)), kind, id: String(query.get(kind)) };
-}
-
-/** Copy the address of a conversation or of a place in it, and tell so. @param {string} thread @param {Place} [place] */
-export async function copyLink(thread, place) {
-  const address = buildAddress(thread, place);
-  if (await copyText(address)) showToast(_("Link copied"));
-  // Nothing on the page shows it.
-  else window.prompt(_("Copying was not allowed. Copy the link here:"), address);
 }

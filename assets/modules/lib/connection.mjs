@@ -5,6 +5,7 @@
  * @typedef {SocketConnection|PolledConnection} Connection
  */
 import { createRequestId } from "./actions.mjs";
+import { buildApi, buildSocketAddress } from "./addresses.mjs";
 import { readPageKey } from "./page-key.mjs";
 import { readOption, storeOption } from "./page-options.mjs";
 import { fetchAsPage, isLeaving } from "./session.mjs";
@@ -19,7 +20,7 @@ const BUSY_MS = 300;
 const QUIET_MS = 700;
 const MAX_REQUEST_MS = 10_000;
 const TRY_SOCKET_MS = 60_000;
-export const START_PATH = "/api/events"; // of a page without a conversation
+export const START_PATH = buildApi("events"); // of a page without a conversation
 const CLOSED_BY_NETWORK = 1006;
 const CLOSED_BY_SERVER = [1001, 1012, 1013]; // and the codes of its own, from 4000 on
 const BLOCKED = "polling"; // an option of the page
@@ -74,7 +75,7 @@ class SocketConnection {
     this.#hasBeats = path !== START_PATH;
     const key = readPageKey();
     // a socket cannot carry a header
-    this.#socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, key ? ["waymark", key] : []);
+    this.#socket = new WebSocket(buildSocketAddress(path), key ? ["waymark", key] : []);
     this.#socket.onopen = () => this.#handleOpen(path);
     this.#socket.onmessage = (event) => this.#receive(event);
     this.#socket.onclose = ({ code }) => this.#end(code);

@@ -1,5 +1,7 @@
 /** Copying, also over plain http away from localhost, where pages have no clipboard. */
+import { buildAddress } from "./addresses.mjs";
 import { MODIFIER_KEY } from "./modifier-key.mjs";
+import { showToast } from "./toast.mjs";
 import { _ } from "./words.mjs";
 
 /**
@@ -36,4 +38,15 @@ function copyBySelection(text) {
   area.remove();
   before?.focus();
   return isCopied;
+}
+
+/**
+ * Copy the address of a conversation or of a place in it, and tell so.
+ * @param {string} thread @param {import("./addresses.mjs").Place} [place]
+ */
+export async function copyLink(thread, place) {
+  const address = buildAddress(thread, place);
+  if (await copyText(address)) showToast(_("Link copied"));
+  // Nothing on the page shows it.
+  else window.prompt(_("Copying was not allowed. Copy the link here:"), address);
 }

@@ -1,5 +1,6 @@
 /** The page's key, which opens the door together with the cookie. sign-in.js keeps it; session.mjs adds it to requests. */
-const KEY = "waymark.page-key";
+import { nameStored } from "./addresses.mjs";
+const KEY = nameStored("waymark.page-key");
 
 /** @returns {string|null} null without a sign-in */
 export function readPageKey() {
@@ -13,5 +14,5 @@ export function readPageKey() {
 /** Forget the key and its person after signing out. */
 export function removePageKey() {
   localStorage.removeItem(KEY);
-  localStorage.removeItem("waymark.person");
+  localStorage.removeItem(nameStored("waymark.person"));
 }

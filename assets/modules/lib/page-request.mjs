@@ -1,7 +1,7 @@
 /** Requests of the page: whoever waits for one learns of a late, lost or failed reply. */
+import { buildThreadApi } from "./addresses.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
 import { send } from "./send.mjs";
-import { encodeThread } from "./thread-ids.mjs";
 import { showToast } from "./toast.mjs";
 import { reportLostRequest } from "./tracked-request.mjs";
 import { _ } from "./words.mjs";
@@ -27,7 +27,7 @@ export async function request(address, body, watching = {}) {
  * @returns {Promise<any>} for `applyTurn`; null if the panels have to be read
  */
 export async function readTurn(thread, run) {
-  const { reply } = await send(`/api/threads/${encodeThread(thread)}/runs/${encodeURIComponent(run)}/turn`, {
+  const { reply } = await send(buildThreadApi(thread, `runs/${encodeURIComponent(run)}/turn`), {
     failureText: NOT_DONE_TEXT,
   });
   return reply; // without one, the reading of the panels tells

@@ -1,5 +1,5 @@
 /** The page's requests: an action of a list, and the reading of all panels. A reply has properties of components to set. */
-import { buildPath, readThread } from "./addresses.mjs";
+import { buildApi, buildPath, readThread } from "./addresses.mjs";
 import { chooseThread, getChosenThread, isGoing, reportShown, reportUnread } from "./chosen-thread.mjs";
 import { changeData } from "./data-changes.mjs";
 import { waitForFirstWord } from "./first-word.mjs";
@@ -54,7 +54,7 @@ async function sendAndApply(list, action, /** @type {import("./types.mjs").SendO
   const { visit } = getChosenThread();
   const sent = { at: performance.now(), pathname: location.pathname, window: page.window, newestRead, visit };
   const reply = await request(
-    `/api/actions/${list}`,
+    buildApi(`actions/${list}`),
     { ...describePage(), ...(thread !== null && { pathname: buildPath(thread) }), action },
     { retry: TRACKED_ACTIONS.has(action.type) ? null : retry, isShown: SHOWN_ACTIONS.has(action.type) },
   );
@@ -65,7 +65,7 @@ async function sendAndApply(list, action, /** @type {import("./types.mjs").SendO
 async function applyReply({ head, panels, ...others }, action, sent) {
   for (const { reply } of Object.values(others)) if (reply?.request_id) keepReply(reply);
   if (panels && isNewest(panels, sent)) return showPanels(panels, others, head, sent);
-  const isBeginning = action.type === "send" && sent.pathname === "/" && isLeading(head, sent);
+  const isBeginning = action.type === "send" && sent.pathname === buildPath(null) && isLeading(head, sent);
   if (isBeginning) {
     page.begun = head.data.go;
     await waitForFirstWord(sent.at); // rendering the reply would delay it
@@ -179,7 +179,7 @@ function beginRead(pathname, update) {
   newestRead += 1;
   const read = { pathname, update, window: page.window, number: newestRead, shown: countShown() };
   openReads.add(read);
-  read.reply = request("/api/panels", { ...describePage(update), pathname }).finally(() => openReads.delete(read));
+  read.reply = request(buildApi("panels"), { ...describePage(update), pathname }).finally(() => openReads.delete(read));
   return read;
 }
 
@@ -242,7 +242,7 @@ export async function refreshThreads() {
   let isOutdated = true;
   while (isOutdated) {
     const before = describeReads();
-    const read = await request("/api/panels", { ...describePage(), list_only: true });
+    const read = await request(buildApi("panels"), { ...describePage(), list_only: true });
     isOutdated = read !== null && before !== describeReads();
     if (read !== null && !isOutdated) showData(read);
   }

@@ -2,10 +2,11 @@
  * The session of the page: what its requests carry, what their answers tell, and the way out. The page is left when its
  * session has ended, or another person has signed in in another tab; nothing unsent stays in the browser.
  */
+import { SIGN_IN, buildPath, isOfPage, nameStored } from "./addresses.mjs";
 import { readPageKey } from "./page-key.mjs";
 
 export const NEW_PAGE_EVENT = "waymark-new-page";
-const PERSON = "waymark.person"; // sign-in.js keeps it
+const PERSON = nameStored("waymark.person"); // sign-in.js keeps it
 const UNAUTHORIZED = 401;
 const CONFLICT = 409;
 
@@ -36,9 +37,9 @@ function forgetTexts() {
 }
 
 /** Leave the page. @param {string} [address] */
-export function leaveSession(address = "/sign-in") {
-  // Below a path that a proxy takes away, the answers are another program's: see the first sentence of index.html.
-  if (!/^\/(t\/|$)/.test(location.pathname)) return;
+export function leaveSession(address = SIGN_IN) {
+  // Outside of the path that the server knows, the answers are another program's: see the first sentence of index.html.
+  if (!isOfPage(location.pathname)) return;
   setLeaving(true);
   forgetTexts();
   addEventListener("pagehide", forgetTexts); // requests that end meanwhile put their texts back
@@ -49,7 +50,7 @@ export function leaveSession(address = "/sign-in") {
 export function leaveToAnother() {
   const person = readPerson();
   const isOfAnother = ownPerson !== null && person !== ownPerson;
-  if (isOfAnother && !isPageLeft) leaveSession(person ? "/" : undefined);
+  if (isOfAnother && !isPageLeft) leaveSession(person ? buildPath(null) : undefined);
   return isOfAnother;
 }
 
@@ -76,7 +77,7 @@ export function buildHeaders() {
 /** Learn from an answer whether the session has ended, and whether the server has another version of the page. */
 export function noteReply({ status, headers }) {
   if (status === UNAUTHORIZED) leaveSession();
-  if (status === CONFLICT && headers.has("Waymark-Person")) leaveSession("/"); // of another person
+  if (status === CONFLICT && headers.has("Waymark-Person")) leaveSession(buildPath(null)); // of another person
   const version = headers.get("Waymark-Page");
   const ownFiles = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]")).href;
   if (version && !ownFiles.includes(`/${version}/`)) document.dispatchEvent(new Event(NEW_PAGE_EVENT));

@@ -1,9 +1,9 @@
 /** The page's event stream: one socket that reconnects by itself, of a conversation or of the start page. */
+import { buildApi, buildThreadApi } from "./addresses.mjs";
 import { connect, START_PATH } from "./connection.mjs";
 import { forgetRun, recordRun } from "./live-run.mjs";
 import { recordVersion } from "./seen-version.mjs";
 import { fetchAsPage, isLeaving } from "./session.mjs";
-import { encodeThread } from "./thread-ids.mjs";
 
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
@@ -90,7 +90,7 @@ class Reconnection {
    */
   async returnToSession() {
     this.#isLost = true;
-    const reply = isLeaving() ? null : await fetchAsPage("/api/sessions").catch(() => null);
+    const reply = isLeaving() ? null : await fetchAsPage(buildApi("sessions")).catch(() => null);
     if (!this.#isStopped && reply?.status !== 401) this.noteLoss();
   }
 
@@ -184,7 +184,7 @@ class ThreadSocket {
 
   open() {
     if (isLeaving()) return;
-    this.attach(connect(`/api/threads/${encodeThread(this.#thread)}/events${this.#query}`));
+    this.attach(connect(`${buildThreadApi(this.#thread, "events")}${this.#query}`));
   }
 
   attach(socket) {

@@ -1,4 +1,5 @@
 /** The list of conversations that the page has: it is merged with what changes, so that no change sends all of it. */
+import { buildApi } from "./addresses.mjs";
 import { fetchAsPage } from "./session.mjs";
 
 /** @typedef {import("./types.mjs").ThreadItem} ThreadItem */
@@ -50,9 +51,9 @@ export function applyListData(list, data) {
  */
 export async function fetchThreads({ view, text = "", after, limit, signal }) {
   const place = after && { after: after.id, updated: after.updated, pinned: String(after.pinned) };
-  const query = new URLSearchParams({ view, ...(text && { q: text }), ...place, ...(limit && { limit: String(limit) }) });
+  const query = { view, ...(text && { q: text }), ...place, ...(limit && { limit: String(limit) }) };
   try {
-    const reply = await fetchAsPage(`/api/threads?${query}`, { signal });
+    const reply = await fetchAsPage(buildApi("threads", query), { signal });
     return reply.ok ? await reply.json() : null;
   } catch {
     return null;

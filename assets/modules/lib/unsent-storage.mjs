@@ -1,4 +1,5 @@
 /** What is not sent yet, kept in the session storage of the tab across a reload. It ends with the tab. */
+import { nameStored } from "./addresses.mjs";
 
 /** @returns {string} the texts joined, each in its own paragraph */
 export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
@@ -20,7 +21,7 @@ export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
  * @param {keyof Entries} kind
  * @param {string|null} owner conversation or message; null for a conversation that has not begun, and for the tab
  */
-const getStorageKey = (kind, owner) => `waymark-${kind}:${owner ?? ""}`;
+const getStorageKey = (kind, owner) => nameStored(`waymark-${kind}:${owner ?? ""}`);
 
 /**
  * @template {keyof Entries} K

@@ -1,4 +1,5 @@
 /** Upload files. An action then names them by the ids that the server gave them. */
+import { buildApi } from "./addresses.mjs";
 import { fetchReply, readRefusal } from "./send.mjs";
 import { _ } from "./words.mjs";
 
@@ -14,7 +15,7 @@ export class UploadRefusedError extends Error {}
 export async function uploadContent(purpose, content, { headers, signal } = {}) {
   const type = { "Content-Type": "application/octet-stream" };
   const options = { method: "POST", body: content, headers: { ...headers, ...type }, signal };
-  const reply = await fetchReply(`/api/uploads/${purpose}`, options, true);
+  const reply = await fetchReply(buildApi(`uploads/${purpose}`), options, true);
   if (!reply.ok) throw new UploadRefusedError(await readRefusal(reply, _("The upload did not work. Please try again.")));
   return (await reply.json()).id;
 }

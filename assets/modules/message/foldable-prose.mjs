@@ -1,7 +1,7 @@
 /** The text of a message, folded if it is long, and the link to the rest that the page does not hold. */
+import { buildThreadApi } from "../lib/addresses.mjs";
 import { usePageOption } from "../lib/page-options.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
-import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { Prose } from "./prose.mjs";
 import { ShowAll } from "./show-all.mjs";
@@ -57,7 +57,7 @@ function useShownHtml({ id, role, html }) {
     if (!isWanted || formattedById.has(id)) return undefined;
     const controller = new AbortController();
     const { thread } = place.current.closest("[data-thread]").dataset;
-    fetchFormatted(`/api/threads/${encodeThread(thread)}/messages/${id}/formatted`, controller.signal).then(
+    fetchFormatted(buildThreadApi(thread, `messages/${id}/formatted`), controller.signal).then(
       (formatted) => {
         if (formatted === null) return;
         formattedById.set(id, formatted);

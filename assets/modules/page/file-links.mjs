@@ -1,9 +1,9 @@
 /** Open links to files and texts of messages: the browser alone could not add the page's key to the request. */
+import { FILE_LINKS } from "../lib/addresses.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
-const LINKS = 'a[href^="/files/"], a[href^="/api/"]';
 const KEPT_MS = 60_000; // the browser is still writing the file
 
 /** @param {string} name @param {Blob} content */
@@ -31,7 +31,7 @@ async function openLink(link) {
 }
 
 function followLink(event) {
-  const link = event.target.closest?.(LINKS);
+  const link = event.target.closest?.(FILE_LINKS);
   if (!link || event.button > 1) return;
   event.preventDefault();
   openLink(link);

@@ -1,5 +1,6 @@
 /** A long request: after a second its progress is shown, and it can be cancelled. */
 import { createRequestId } from "../lib/actions.mjs";
+import { buildApi } from "../lib/addresses.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 
@@ -84,7 +85,7 @@ class LongRequest {
   }
 
   async #readProgress() {
-    const answer = await fetchAsPage(`/api/requests/${this.#id}`).catch(() => null);
+    const answer = await fetchAsPage(buildApi(`requests/${this.#id}`)).catch(() => null);
     const progress = answer?.status === 200 ? await answer.json() : null;
     if (!this.#isEnded && this.#isRead) this.#box?.show(progress);
   }
@@ -93,7 +94,7 @@ class LongRequest {
     this.#box?.showCancelling();
     this.#abort.abort();
     // a lost request is reported itself
-    fetchAsPage(`/api/requests/${this.#id}/cancel`, { method: "POST" }).catch(() => undefined);
+    fetchAsPage(buildApi(`requests/${this.#id}/cancel`), { method: "POST" }).catch(() => undefined);
   };
 
   #cancelInDialog = (event) => {

@@ -1,5 +1,6 @@
 /** The banner during an outage. It polls the server and disappears after the recovery. */
 import { sendOnce } from "../lib/actions.mjs";
+import { HEALTH } from "../lib/addresses.mjs";
 import { setProperties } from "../lib/properties.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 import { reportLostRequest } from "../lib/tracked-request.mjs";
@@ -12,7 +13,7 @@ let poll = null;
 /** @returns {Promise<{status: string, store: string}|null>} null when the server itself does not answer */
 async function fetchHealth() {
   try {
-    return await (await fetchAsPage("/healthz")).json();
+    return await (await fetchAsPage(HEALTH)).json();
   } catch {
     return null;
   }

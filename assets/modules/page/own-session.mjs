@@ -1,4 +1,5 @@
 /** The end of the page's own session, which it follows. */
+import { buildApi, buildSocketAddress } from "../lib/addresses.mjs";
 import { readPageKey } from "../lib/page-key.mjs";
 import { fetchAsPage, isLeaving } from "../lib/session.mjs";
 
@@ -11,7 +12,7 @@ const SESSION_ENDED = 4401;
 function followSession() {
   const key = readPageKey();
   if (!key || isLeaving()) return; // nobody signs in, or somebody signs out
-  const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/sessions/end`, ["waymark", key]);
+  const socket = new WebSocket(buildSocketAddress(buildApi("sessions/end")), ["waymark", key]);
   const deadline = setTimeout(() => socket.close(), HANDSHAKE_MS);
   socket.onopen = () => clearTimeout(deadline);
   socket.onclose = ({ code }) => setTimeout(returnToSession, code === SESSION_ENDED ? 0 : RETRY_MS);
@@ -20,7 +21,7 @@ function followSession() {
 /** If the session has ended, the request itself leaves the page (see lib/session.mjs). */
 async function returnToSession() {
   if (isLeaving()) return;
-  const reply = await fetchAsPage("/api/sessions").catch(() => null);
+  const reply = await fetchAsPage(buildApi("sessions")).catch(() => null);
   if (reply?.ok) followSession();
   else if (reply?.status !== 401) setTimeout(returnToSession, RETRY_MS);
 }

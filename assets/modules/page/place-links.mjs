@@ -1,7 +1,6 @@
 /** Open the message, the branch or the checkpoint that the page's address names. */
-import { parseAddress } from "../lib/addresses.mjs";
+import { buildThreadApi, parseAddress } from "../lib/addresses.mjs";
 import { openPlace } from "../lib/show-place.mjs";
-import { encodeThread } from "../lib/thread-ids.mjs";
 
 const KIND_PATHS = { message: "messages", branch: "branches", checkpoint: "checkpoints" };
 
@@ -19,7 +18,7 @@ function openPlaceOfAddress(isReturn) {
   if (!place) return;
   const { thread, kind, id } = place;
   const { pathname } = location;
-  const address = `/api/threads/${encodeThread(thread)}/${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`;
+  const address = buildThreadApi(thread, `${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`);
   openPlace(thread, address, kind, { isWanted: () => location.pathname === pathname });
 }
 

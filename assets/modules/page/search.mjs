@@ -1,12 +1,12 @@
 /**
  * The search over all conversations: its requests, its lines, and the way to what was found. Snippets are text, never HTML.
  */
+import { buildApi, buildThreadApi } from "../lib/addresses.mjs";
 import { findDirection } from "../lib/direction.mjs";
 import { formatAge } from "../lib/format.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { openPlace } from "../lib/show-place.mjs";
-import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { closeSheets } from "./panes.mjs";
 
@@ -61,7 +61,7 @@ export function useSearch(text) {
 
 async function fetchHits(text, signal) {
   try {
-    const reply = await fetchAsPage(`/api/search?${new URLSearchParams({ q: text, thread: getOpenThread() })}`, { signal });
+    const reply = await fetchAsPage(buildApi("search", { q: text, thread: getOpenThread() }), { signal });
     if (reply.ok) return await reply.json();
   } catch {
     if (signal.aborted) return NOTHING;
@@ -72,7 +72,7 @@ async function fetchHits(text, signal) {
 /** Open what was found: on its branch, or where it left the conversation. @param {Hit} hit */
 export async function openHit(hit) {
   closeSheets({ restoreFocus: false });
-  const address = `/api/threads/${encodeThread(hit.thread)}/messages/${encodeURIComponent(hit.message)}/place`;
+  const address = buildThreadApi(hit.thread, `messages/${encodeURIComponent(hit.message)}/place`);
   await openPlace(hit.thread, address, "message", { unreadableText: UNREADABLE_TEXT });
 }
 

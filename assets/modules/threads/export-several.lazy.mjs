@@ -1,4 +1,5 @@
 /** The export of several conversations, or of all, as one archive of files. */
+import { buildApi } from "../lib/addresses.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
@@ -20,7 +21,7 @@ async function exportThreads(threads) {
   try {
     const file = await followRequest({ title: _("Export") }, async (headers) => {
       const body = new URLSearchParams(threads?.map((thread) => ["thread", thread]) ?? [["all", "1"]]);
-      const answer = await fetchAsPage("/api/threads/export", { method: "POST", body, headers });
+      const answer = await fetchAsPage(buildApi("threads/export"), { method: "POST", body, headers });
       return { warning: await readWarning(answer), content: await answer.blob() };
     });
     saveFile("conversations.zip", file.content);

@@ -1,4 +1,5 @@
 /** Follow the runs of other conversations: their ends are noticed, although their streams are not open. */
+import { buildApi } from "../lib/addresses.mjs";
 import { noticeRunEnd } from "../lib/notices.mjs";
 import { refreshThreads } from "../lib/panels.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
@@ -34,7 +35,7 @@ export function useOtherRuns(data, threads) {
     let moments = 0;
     const timer = setInterval(async () => {
       if (moments++ % every) return; // the first one counts: an end may have come before the socket
-      const reply = await fetchAsPage("/api/runs").catch(() => null);
+      const reply = await fetchAsPage(buildApi("runs")).catch(() => null);
       const states = reply?.ok ? await reply.json() : null;
       if (states && [...followed.current].some((id) => !states.running.includes(id))) refreshThreads();
     }, ASK_AGAIN_MS);

@@ -1,11 +1,11 @@
 /** One conversation of the list: its link and its menu, the field that changes its title, or its checkbox. */
-import { copyLink } from "../lib/addresses.mjs";
+import { buildPath } from "../lib/addresses.mjs";
+import { copyLink } from "../lib/copying.mjs";
 import { findDirection } from "../lib/direction.mjs";
 import { formatBriefAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { Menu } from "../lib/menu.mjs";
 import { NameField } from "../lib/name-field.mjs";
-import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { RowTags } from "./tags.mjs";
 
@@ -71,7 +71,7 @@ function ThreadLink(props) {
   return h(
     "a",
     {
-      href: `/t/${encodeThread(id)}`, className: "thread-link", ...hooks, onClick, onKeyDown,
+      href: buildPath(id), className: "thread-link", ...hooks, onClick, onKeyDown,
       onDoubleClick: rename,
     },
     h(ThreadLine, props),

@@ -1,4 +1,5 @@
 /** The dialog of all tags: filter the list by one, rename it, remove it everywhere, bring it back. */
+import { buildApi } from "../lib/addresses.mjs";
 import { ReadingDialog } from "../lib/dialog.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
@@ -11,7 +12,7 @@ import { useRenamed } from "./renaming.mjs";
 
 const { createElement: h, useRef, useState } = window.React;
 
-const ADDRESS = "/api/tags";
+const ADDRESS = buildApi("tags");
 const FAILURE_TEXT = _("The tags could not be read or changed. Please try again.");
 const MAX_TAG_CHARS = 50; // checkpoints/values/limits.py
 

@@ -1,11 +1,11 @@
 /** The bar that finds in the whole conversation: the server finds the messages, and the page marks their words. */
+import { buildThreadApi } from "../lib/addresses.mjs";
 import { getChosenThread } from "../lib/chosen-thread.mjs";
 import { formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { useNetworkReturn } from "../lib/online.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 import { showMessage } from "../lib/show-message.mjs";
-import { encodeThread } from "../lib/thread-ids.mjs";
 import { _ } from "../lib/words.mjs";
 import { FoundMarks } from "./find-marks.mjs";
 import { keepInView } from "./scroll-to-message.mjs";
@@ -145,7 +145,7 @@ function usePathHits(thread, text, version) {
 
 async function fetchPathHits(thread, text, signal) {
   try {
-    const reply = await fetchAsPage(`/api/threads/${encodeThread(thread)}/find?${new URLSearchParams({ q: text })}`, {
+    const reply = await fetchAsPage(buildThreadApi(thread, "find", { q: text }), {
       signal,
     });
     if (reply.ok) return await reply.json();

@@ -1,7 +1,6 @@
 /** The line under a message: its time, its cost and its actions. */
 import { openPrompts } from "../dialogs/prompts.mjs";
-import { copyLink } from "../lib/addresses.mjs";
-import { copyText, explainSelection } from "../lib/copying.mjs";
+import { copyLink, copyText, explainSelection } from "../lib/copying.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";

@@ -90,7 +90,7 @@ def test_only_what_a_person_does_is_a_use_and_neither_a_socket_nor_a_poll(tmp_pa
 def test_behind_a_proxy_with_tls_the_link_is_public_and_the_cookie_secure(tmp_path: Path) -> None:
     sessions = SessionFile(tmp_path / "sessions-8050.json")
     url = "https://waymark.example"
-    sign_in = LinkSignIn(sessions, address=f"http://{HOST}", public_url=url, script=SCRIPT)
+    sign_in = LinkSignIn(sessions, address=url, script=SCRIPT)
     entrance = Entrance(sign_in=sign_in, hosts=frozenset({HOST, "waymark.example"}), public_url=url)
     link = sign_in.create_link()
     assert link.startswith(f"{url}/?token=")
