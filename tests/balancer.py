@@ -1,6 +1,7 @@
 """A balancer before several servers: each request goes to the next of them, and a socket stays where it began.
 
-It may be of a network that blocks WebSockets, in one of the ways of `BLOCKS`.
+It may be of a network that blocks WebSockets, in one of the ways of `BLOCKS`; have its servers below a path, which it takes
+off or keeps; buffer responses; and close sockets on which nothing happens.
 """
 
 import asyncio
@@ -12,6 +13,9 @@ from types import TracebackType
 from typing import Self
 
 _END_OF_HEAD = b"\r\n\r\n"
+OTHER_PROGRAM = (
+    b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 15\r\nConnection: close\r\n\r\nAnother program"
+)
 BLOCKS = {  # an answer to the handshake, or what happens instead
     "forbidden": b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
     "misunderstood": b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
@@ -30,6 +34,11 @@ class Balancer:
         self.block: str | None = None  # of WebSockets that begin from now on
         self.delay = 0.0  # of the handshakes of WebSockets, in seconds
         self.sockets = 0  # that got through
+        self.below = "/"  # all else on this host is another program's
+        self.strips = False  # the path
+        self.buffers = False  # each response until it is whole
+        self.idle_seconds: float | None = None  # after which it closes a socket
+        self.closed = 0  # sockets, for being idle
         self._next: cycle[int] = cycle(())
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -58,6 +67,11 @@ class Balancer:
         """Serve one request: the server is asked to close the connection after it."""
         with closing(writer), suppress(ConnectionError, asyncio.IncompleteReadError):
             head = await reader.readuntil(_END_OF_HEAD)
+            method, target, rest = head.split(b" ", 2)
+            if not target.startswith(self.below.encode()):
+                writer.write(OTHER_PROGRAM)
+                return
+            head = b" ".join([method, b"/" + target.removeprefix(self.below.encode()) if self.strips else target, rest])
             if _is_of_socket(head) and self.block and self.block != "opened and silent":
                 await _block(BLOCKS[self.block], reader, writer)
                 return
@@ -72,10 +86,35 @@ class Balancer:
                     await _block(None, reader, writer)
                     return
                 self.sockets += _is_of_socket(head)
-                await asyncio.wait(
-                    [asyncio.create_task(_pump(reader, to_writer)), asyncio.create_task(_pump(to_reader, writer))],
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+                await self._pass_on(reader, writer, to_reader, to_writer, is_of_socket=_is_of_socket(head))
+
+    async def _pass_on(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        to_reader: asyncio.StreamReader,
+        to_writer: asyncio.StreamWriter,
+        *,
+        is_of_socket: bool,
+    ) -> None:
+        if self.buffers and not is_of_socket:
+            asking = asyncio.create_task(_pump(reader, to_writer))
+            writer.write(await to_reader.read())
+            await writer.drain()
+            asking.cancel()
+            return
+        moved = asyncio.Event()
+        tasks = {asyncio.create_task(_pump(reader, to_writer, moved)), asyncio.create_task(_pump(to_reader, writer, moved))}
+        if is_of_socket and self.idle_seconds is not None:
+            tasks.add(asyncio.create_task(self._wait_until_idle(moved, self.idle_seconds)))
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _wait_until_idle(self, moved: asyncio.Event, seconds: float) -> None:
+        with suppress(TimeoutError):
+            while True:
+                moved.clear()
+                await asyncio.wait_for(moved.wait(), seconds)
+        self.closed += 1
 
     async def _close(self) -> None:
         self._server.close()
@@ -110,8 +149,10 @@ def _ask_to_close(head: bytes) -> bytes:
     return b"\r\n".join([*kept, b"Connection: close"]) + _END_OF_HEAD
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, moved: asyncio.Event | None = None) -> None:
     with suppress(ConnectionError):
         while data := await reader.read(65_536):
+            if moved is not None:
+                moved.set()
             writer.write(data)
             await writer.drain()

@@ -39,6 +39,11 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def address(self) -> str:
+        """The address of the page, without the last slash."""
+        return self.origin + self.settings.get("url_prefix", "/")[:-1]
+
+    @property
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
@@ -89,7 +94,9 @@ class Server:
             self.page_key = read_page_key(context.request.get(self.links[-1]).text()) or ""
             self._cookies = context.cookies()
         context.add_cookies(self._cookies)
-        keep = f"localStorage.setItem('waymark.page-key', '{self.page_key}')"
+        prefix = self.settings.get("url_prefix", "/")
+        name = "waymark.page-key" + (f":{prefix}" if prefix != "/" else "")
+        keep = f"localStorage.setItem('{name}', '{self.page_key}')"
         know = "" if is_newcomer else "".join(f"localStorage.setItem('waymark.tip-{each}-read', 'on');" for each in TIPS)
         context.add_init_script(f"if (location.origin === '{self.origin}') {{ {keep}; {know} }}")
 

@@ -44,9 +44,9 @@ def issuer() -> Iterator[str]:
 
 
 @pytest.fixture
-def new_page(tmp_path: Path, browser: Browser, issuer: str) -> Iterator[NewPage]:
+def new_page(request: pytest.FixtureRequest, tmp_path: Path, browser: Browser, issuer: str) -> Iterator[NewPage]:
     """Pages of one server, each in a browser of its own."""
-    groups = {"oidc_admin_groups": "bosses", "oidc_member_groups": "staff"}
+    groups = {"oidc_admin_groups": "bosses", "oidc_member_groups": "staff"} | getattr(request, "param", {})
     server = Server(tmp_path, auth="oidc", oidc_issuer=issuer, oidc_client_id="waymark", oidc_client_secret="x", **groups)
     with ExitStack() as stack:
         server.start()
@@ -74,6 +74,7 @@ def sign_in(page: Page, subject: str) -> None:
     page.tab.get_by_role("button", name=subject, exact=True).click()
 
 
+@pytest.mark.parametrize("new_page", [{}, {"url_prefix": "/waymark/"}], ids=["at a host", "below a path"], indirect=True)
 def test_people_come_by_the_provider_with_the_roles_of_their_groups(new_page: NewPage) -> None:
     ann, bob = new_page(), new_page()
     for page, subject in ((ann, "a1"), (bob, "b2")):

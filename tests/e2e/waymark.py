@@ -50,7 +50,7 @@ class Page:
         self.expected.append("WebSocket connection|ERR_(CONNECTION_|CONTENT_LENGTH|FAILED)|Failed to fetch|Callback failed")
 
     def open(self, path: str = "/") -> None:
-        self.tab.goto(self.server.origin + path)
+        self.tab.goto(self.server.address + path)
         self.wait_until_ready()
 
     def reload(self) -> None:
@@ -311,7 +311,7 @@ class Page:
 
     def new_conversation(self) -> None:
         self.tab.get_by_role("button", name="New conversation", exact=True).click()
-        self.tab.wait_for_url(f"{self.server.origin}/")
+        self.tab.wait_for_url(f"{self.server.address}/")
         self.expect_messages(0)
 
     def ask_to_export(self) -> Locator:
