@@ -5,6 +5,7 @@
  * into one file (server/static_files.py).
  */
 import { Composer } from "./modules/composer/composer.mjs";
+import { watchFieldDirections } from "./modules/lib/direction.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
 import { Markup } from "./modules/lib/markup.mjs";
 import { beginPanels, readPanels, watchReturns } from "./modules/lib/panels.mjs";
@@ -39,6 +40,7 @@ import { ImportButton } from "./modules/page/upload.mjs";
 import { chooseOptions, showOptions } from "./modules/settings/browser-options.mjs";
 import { forgetConnection } from "./modules/settings/connecting.mjs";
 import { noteChoice } from "./modules/settings/settings.mjs";
+import { showTag } from "./modules/threads/tags.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { History } from "./modules/history/history.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
@@ -64,6 +66,7 @@ const clientside = {
   noteChoice,
   showOptions,
   chooseOptions,
+  showTag,
   readAgain,
   readPanels,
   followOutage,
@@ -87,6 +90,7 @@ watchNetworkReturn();
 watchRepeatedPresses();
 watchRequests();
 watchLostFocus();
+watchFieldDirections();
 watchUndo();
 watchConfirmations();
 watchHeldPresses();

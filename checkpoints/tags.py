@@ -4,6 +4,8 @@ A name belongs to no conversation. Renaming a tag, or removing it everywhere, ch
 conversation a new version or another place in the list. The opposite call is the undo.
 """
 
+from collections.abc import Collection
+
 from .rows import tag_rows
 from .storage.database import retry_contended
 from .store import Store
@@ -32,6 +34,11 @@ class Tags:
         """List the tags in use, including removed tags, with the numbers of their conversations."""
         with self._store.database.begin_read() as connection:
             return tag_rows.count_tags(connection, self._owner)
+
+    def count_tags_in(self, thread_ids: Collection[str]) -> list[Tag]:
+        """List the tags in use, by name, each with the number of these conversations that have it."""
+        with self._store.database.begin_read() as connection:
+            return tag_rows.count_tags_in(connection, self._owner, thread_ids)
 
     @retry_contended
     def rename_tag(self, tag_id: str, name: str) -> None:

@@ -232,12 +232,14 @@ def build_problem(identifier: str, *buttons: Component) -> Component:
     return html.Div(content, id=f"{identifier}-problem", className="dialog-problem", role="alert", hidden=True)
 
 
-def build_row_button(text: str, kind: str, row: str, label: str | None = None, **options: Any) -> Component:
+def build_row_button(
+    text: Any, kind: str, row: str, label: str | None = None, *, once: bool = True, **options: Any
+) -> Component:
     """Build a button of a row in a list, which is pressed once at a time (assets/modules/page/dialog-problems.mjs).
 
-    `label` says to screen readers which row it is of.
+    `label` says to screen readers which row it is of. One that sends nothing is not `once`.
     """
-    named: Any = {"data-once": "", **({"aria-label": label} if label else {})}
+    named: Any = {**({"data-once": ""} if once else {}), **({"aria-label": label} if label else {})}
     options.setdefault("className", "btn btn-outline-secondary")
     options.setdefault("type", "button")
     return html.Button(text, id={"type": kind, "row": row}, **named, **options)
@@ -250,7 +252,14 @@ def rows_of(kind: str) -> dict[str, Any]:
 
 def find_pressed_row() -> str:
     """Return the row whose button has triggered the callback. Rows that appear trigger it too: `PreventUpdate`."""
-    if not ctx.triggered or not ctx.triggered[0]["value"] or not isinstance(ctx.triggered_id, dict):
+    if not ctx.triggered or not ctx.triggered[0]["value"]:
+        raise PreventUpdate
+    return find_row()
+
+
+def find_row() -> str:
+    """Return the row a part of which has triggered the callback."""
+    if not isinstance(ctx.triggered_id, dict):
         raise PreventUpdate
     row: str = check_shape(_Row, ctx.triggered_id["row"], "row")
     return row
@@ -262,10 +271,11 @@ class RowId(TypedDict):
     row: _Row
 
 
-def build_row_label(text: str, kind: str, row: str) -> Component:
+def build_row_label(text: str, kind: str, row: str, class_name: str | None = None) -> Component:
     """Build the label of a row's field."""
-    identifier = json.dumps({"row": row, "type": kind}, separators=(",", ":"))
-    label: Component = Label(text, html_for=identifier)
+    # Dash writes an id this way.
+    identifier = json.dumps({"row": row, "type": kind}, separators=(",", ":"), ensure_ascii=False)
+    label: Component = Label(text, html_for=identifier, className=class_name)
     return label
 
 

@@ -44,6 +44,7 @@ from components.panels import (
     sessions,
     settings,
     share_dialog,
+    tags,
     threads,
     toast,
     undo_redo,
@@ -67,6 +68,7 @@ UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")
 RENDERER_HOOKS: Any = dict.fromkeys(("layout_pre", "request_pre"), "() => waymark.authorizeDash()")
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,
+    tags.PANEL,
     history.PANEL,
     restore_dialog.PANEL,
     chat.PANEL,

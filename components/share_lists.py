@@ -1,19 +1,18 @@
 """The lists in the dialog of a conversation's people and links."""
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
-from dash_bootstrap_components import Label, Select
+from dash_bootstrap_components import Select
 
 from checkpoints import get_acting_owner
 from checkpoints.people.shares import Share
 from checkpoints.rows.member_rows import Member
 from checkpoints.values.model import ThreadRole
-from components.dialog import build_row_button
+from components.dialog import build_row_button, build_row_label
 from components.members import ConversationPeople
 from components.views.audit_sentences import describe_person
 from components.widgets import Time
@@ -93,15 +92,10 @@ def _build_member(member: Member) -> Component:
 def _build_own_member(member: Member) -> Component:
     """Build the line of a member for the owner, who changes the role and removes them."""
     person, name = member.person, describe_person(member.person)
-    identifier = {"type": "member-role", "row": f"{member.role}:{person}"}
-    label = Label(
-        _("What {name} may do", name=name),
-        # Dash writes an id this way.
-        html_for=json.dumps(identifier, sort_keys=True, separators=(",", ":"), ensure_ascii=False),
-        className="visually-hidden",
-    )
+    kind, row = "member-role", f"{member.role}:{person}"
+    label = build_row_label(_("What {name} may do", name=name), kind, row, "visually-hidden")
     # The name is that of the same field in the next reading: see assets/modules/page/lost-focus.mjs.
-    role = Select(list_roles(), member.role, id=identifier, name=f"role:{person}")
+    role = Select(list_roles(), member.role, id={"type": kind, "row": row}, name=f"role:{person}")
     remove = build_row_button(_("Remove"), "member-remove", person, _("Remove {name}", name=name))
     return _build_line("member", name, [], [html.Span([label, role]), remove])
 

@@ -32,7 +32,6 @@ from components.routes import (
     saved_prompts,
     search,
     shared_page,
-    tags,
     thread_list,
     uploads,
     usage,
@@ -85,7 +84,6 @@ ROUTES = (
     search,
     uploads,
     saved_prompts,
-    tags,
     shared_page,
     health,
 )

@@ -41,7 +41,7 @@ class Request:
 
 
 MARKS = {  # by the name of a part of an address
-    **{f"{name}_id": f"<{name}>" for name in ("thread", "message", "checkpoint", "branch", "prompt", "tag", "share")},
+    **{f"{name}_id": f"<{name}>" for name in ("thread", "message", "checkpoint", "branch", "prompt", "share")},
     "run_id": "<run>",
     "identifier": "<request>",
     "digest": "<digest>",
@@ -168,7 +168,7 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
         return 1
     if identifier.endswith("-opened"):  # when a dialog was opened, and about what
         places = dict.fromkeys(("one", "other", "place"), "branch:<branch>")
-        return {"at": 1, "about": {"id": "<checkpoint>", "name": "walked", **places}}
+        return {"at": 1, "about": {"id": "<checkpoint>", "name": "walked", "threads": ["<thread>"], **places}}
     return VALUES[identifier]  # a KeyError: say there what it is
 
 
@@ -177,6 +177,8 @@ ROWS: dict[str, str] = {  # what the rows of a list are, by the kind of their bu
     **{"share-revoke": "<share>", "member-role": "editor:ann", "member-remove": "ann", "member-leave": "own"},
     **{"log-more": "400", "connect-field": "openai:MODEL"},
     **{"setting": "instructions", "default-instructions": "own"},
+    **{"tag-name": "<tag>:heron", "tag-remove": "<tag>:heron", "tag-restore": "<tag>", "tag-undo": "last"},
+    **{"tag-give": "walked", "tag-take": "heron"},
 }
 
 
@@ -191,6 +193,8 @@ VALUES: JSON = {  # by the ids of components
     **{"bring-text": "walked", "bring-messages": ["<message>"], "undo-state": {"version": None}},
     **{"compare-shown": "one", "again-first": "<message>", "again-model": " ", "again-instructions": "walked"},
     **{"share-name": "ann", "share-role": "reader", "member-role": "reader"},
+    **{"tag-name": "walked", "tag-choice-field": "walked"},
+    **{"tags-done": {"tag": "<tag>", "former": "walked", "text": "walked"}},
 }
 
 

@@ -5,6 +5,7 @@ each change of that column.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -31,6 +32,13 @@ def select_tags(connection: sa.Connection, owner: str) -> list[Tag]:
     """Return the tags in use, by name. They are few and short, so a page has all of them."""
     query = sa.select(_tag.id, _tag.name).where(_tag.owner == owner, _tag.folded.is_not(None), _is_used)
     return [Tag(row.id, row.name) for row in connection.execute(query.order_by(_tag.folded).limit(MAX_LISTED_TAGS))]
+
+
+def count_tags_in(connection: sa.Connection, owner: str, thread_ids: Collection[str]) -> list[Tag]:
+    """Return the tags in use, by name, each with the number of these conversations that have it."""
+    query = sa.select(_index.tag_id, sa.func.count().label("threads")).where(_index.thread_id.in_(thread_ids))
+    counts = {row.tag_id: row.threads for row in connection.execute(query.group_by(_index.tag_id))}
+    return [replace(tag, threads=counts.get(tag.id, 0)) for tag in select_tags(connection, owner)]
 
 
 def count_tags(connection: sa.Connection, owner: str) -> list[Tag]:

@@ -1,17 +1,16 @@
 """The list of conversations: open, new, rename, pin, archive, tag and delete, also for several at once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import partial
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
 from addresses import build_address
-from checkpoints import Caller, Receipt, StateError
+from checkpoints import Caller
 from checkpoints.people.members import Members
 from checkpoints.tags import Tags
 from checkpoints.values.errors import ReadOnlyError
@@ -24,6 +23,7 @@ from components.routes.thread_list import MAX_LISTED_THREADS, read_thread_portio
 from components.services import Services
 from components.streams.list_changes import are_ends_told, describe_shared, read_run_states
 from components.streams.turns import Turn, TurnChanges
+from components.thread_changes import build_update_of_threads, change_each, tag_each
 from components.views import list_rows, operations
 from components.widgets import Threads
 from words import N_, _, arrange, ngettext
@@ -99,33 +99,6 @@ def _read_changed_threads(services: Services, seen: datetime | None, now: dateti
     return {"since": seen.isoformat(), "threads": kept, "gone": gone}
 
 
-def _build_update(text: str, done: Sequence[Receipt], fields: Mapping[str, Any]) -> page_state.PageUpdate:
-    """Build the update after a change of conversations. Its toast undoes all changes."""
-    if not done:
-        return page_state.report_problem(_("Nothing was changed. Please try again."))
-    changed = [page_state.ChangedThread(thread=each.operation.thread_id, version=each.version) for each in done]
-    undo = page_state.UndoTarget(thread=changed[0]["thread"], version=changed[0]["version"])
-    if len(changed) > 1:
-        undo["others"] = changed[1:]
-    toast: page_state.ToastMessage = {"text": text, "undo": undo}
-    return page_state.build_update(toast=toast, **fields)
-
-
-async def _change_each(
-    services: Services, change: Callable[..., Receipt], thread_ids: Sequence[str], caller: Caller, **values: Any
-) -> list[Receipt]:
-    """Apply a change to several conversations. Skip those that refuse it, for example because they are gone.
-
-    If all of them refuse, raise the first `StateError`.
-    """
-    each_change = [partial(change, thread_id, caller=caller, **values) for thread_id in dict.fromkeys(thread_ids)]
-    done = await services.apply_changes(each_change)
-    receipts = [each for each in done if isinstance(each, Receipt)]
-    if done and not receipts and isinstance(done[0], StateError):
-        raise done[0]
-    return receipts
-
-
 async def _rename_thread(services: Services, action: Action) -> Answer:
     thread_id, title = action.fields["thread"], action.fields["title"]
     await services.apply_change(services.store.rename_thread, thread_id, title, caller=action.unversioned_caller)
@@ -141,7 +114,7 @@ async def _pin_thread(services: Services, action: Action) -> Answer:
 async def _archive_threads(services: Services, action: Action) -> Answer:
     thread_ids, archived = action.fields["threads"], action.fields["archived"]
     change = services.store.archive_thread
-    done = await _change_each(services, change, thread_ids, action.unversioned_caller, archived=archived)
+    done = await change_each(services, change, thread_ids, action.unversioned_caller, archived=archived)
     subject = operations.describe_subject(done[0].operation.detail) if len(done) == 1 else ""
     named = (
         _("the {subject}", subject=subject)
@@ -149,21 +122,12 @@ async def _archive_threads(services: Services, action: Action) -> Answer:
         else ngettext("{count:,} conversation", "{count:,} conversations", len(done))
     )
     text = _("Archived {named}", named=named) if archived else _("Unarchived {named}", named=named)
-    return Answer(_build_update(text, done, {}))
+    return Answer(build_update_of_threads(text, done, {}))
 
 
 async def _tag_threads(services: Services, action: Action) -> Answer:
-    thread_ids, names = action.fields["threads"], {"add": action.fields["add"], "remove": action.fields["remove"]}
-    done = await _change_each(services, services.store.tag_thread, thread_ids, action.unversioned_caller, **names)
-    if len(done) == 1:
-        return Answer(_build_update(operations.describe_tagging(done[0].operation), done, {}))
-    return Answer(
-        _build_update(
-            ngettext("Changed the tags of {count:,} conversation", "Changed the tags of {count:,} conversations", len(done)),
-            done,
-            {},
-        )
-    )
+    names = {"add": action.fields["add"], "remove": action.fields["remove"]}
+    return Answer(await tag_each(services, action.fields["threads"], action.unversioned_caller, **names))
 
 
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
@@ -177,7 +141,7 @@ async def _confirm_deletion(services: Services, action: Action) -> Answer:
     await _stop_own_runs(services, [thread_id])
     done = await services.apply_change(services.store.delete_thread, thread_id, caller=action.unversioned_caller)
     text = _("Deleted the {subject}", subject=operations.describe_subject(done.operation.detail))
-    return Answer(_build_update(text, [done], _choose_address([thread_id], action)))
+    return Answer(build_update_of_threads(text, [done], _choose_address([thread_id], action)))
 
 
 async def _open_deletions_dialog(_: Services, action: Action) -> Answer:
@@ -191,9 +155,9 @@ async def _open_deletions_dialog(_: Services, action: Action) -> Answer:
 async def _confirm_deletions(services: Services, action: Action) -> Answer:
     thread_ids = action.fields["threads"]
     await _stop_own_runs(services, thread_ids)
-    done = await _change_each(services, services.store.delete_thread, thread_ids, action.unversioned_caller)
+    done = await change_each(services, services.store.delete_thread, thread_ids, action.unversioned_caller)
     text = ngettext("Deleted {count:,} conversation", "Deleted {count:,} conversations", len(done))
-    return Answer(_build_update(text, done, _choose_address(thread_ids, action)))
+    return Answer(build_update_of_threads(text, done, _choose_address(thread_ids, action)))
 
 
 async def _stop_own_runs(services: Services, thread_ids: Sequence[str]) -> None:

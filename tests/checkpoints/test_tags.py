@@ -75,6 +75,16 @@ def test_a_name_is_changed_and_removed_everywhere_without_another_change(store: 
     assert [store.get_thread(each) for each in threads[:2]] == before[:2]
 
 
+def test_the_tags_of_several_are_counted_among_them(store: Store) -> None:
+    one, other, third = (store.create_thread().id for _ in range(3))
+    store.tag_thread(one, add=["Work", "Home"])
+    store.tag_thread(other, add=["work"])
+    store.tag_thread(third, add=["Late"])
+    counted = Tags(store).count_tags_in([one, other, "none"])
+    assert [(tag.name, tag.threads) for tag in counted] == [("Home", 1), ("Late", 0), ("Work", 2)]
+    assert Tags(store, "somebody").count_tags_in([one]) == []
+
+
 def test_what_an_undo_brings_back_keeps_its_tag_although_another_conversation_made_it_anew(store: Store) -> None:
     one, other = store.create_thread().id, store.create_thread().id
     store.tag_thread(one, add=["work"])

@@ -38,10 +38,10 @@ def prepare(page: Page, fake_openai: FakeOpenAI) -> None:
     page.restore("Begin", keep=True)
     page.say("Or to some water")
     choose(page, "Where do we go?", "Tags")
-    page.tab.keyboard.type("Travel")
-    for _ in range(2):
-        page.tab.keyboard.press("Enter")
+    page.dialog.get_by_role("combobox").fill("Travel")
+    page.tab.keyboard.press("Enter")
     expect(row(page, "Where do we go?")).to_contain_text("Travel")
+    page.confirm("Close")
     page.tab.locator(".toast .btn-close").click()
     run_command(page, "/prompts")
     if not page.tab.get_by_test_id("prompt").count():
@@ -195,13 +195,12 @@ def _find_no_message(page: Page) -> None:
 
 def _add_tag(page: Page) -> None:
     run_command(page, "/tag")
-    page.tab.keyboard.type("A new one")
-    expect(page.tab.get_by_role("option")).to_have_count(1)
+    page.dialog.get_by_role("combobox").fill("A new one")
 
 
 def _rename_tag(page: Page) -> None:
     page.tab.get_by_role("button", name="Tags", exact=True).click()
-    page.dialog.get_by_role("button", name="Rename Travel").click()
+    page.dialog.get_by_label("Name of the tag").first.fill("Travels")
 
 
 def _rename_branch(page: Page) -> None:

@@ -239,7 +239,7 @@ def test_history_and_the_dialogs_fit_when_everything_is_large(is_low: bool, page
     page.tab.keyboard.press("Escape")
     page.confirm("Close")
     run_command(page, "/tag")
-    fits(page, page.dialog.get_by_role("button", name="Save", exact=True))
+    fits(page, page.dialog.get_by_role("button", name="Add", exact=True))
     page.confirm("Close")
     choose_models(page, "demo")
     fake_openai.script(Say("Forty-two, " * 40))

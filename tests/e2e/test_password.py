@@ -14,7 +14,7 @@ from tests.browser import PATIENCE_MS
 from tests.e2e.server import TIPS, Server
 from tests.e2e.test_accessibility import ANY_IMPACT, expect_accessible
 from tests.e2e.test_sessions import read_storage
-from tests.e2e.test_tags import save_tags, type_tag
+from tests.e2e.test_tags import close_tags, type_tag
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -141,7 +141,7 @@ def test_a_member_who_became_a_reader_is_offered_no_change_of_tags_and_prompts(n
     cy.tab.get_by_role("button", name="More for").click()
     cy.tab.get_by_role("menuitem", name="Tags").click()
     type_tag(cy, "Birds")
-    save_tags(cy)
+    close_tags(cy)
     cy.expected.append("401")
     ann.press_in_menu("People")
     line_of(ann, "Cy").get_by_role("combobox").select_option(label="Reader")

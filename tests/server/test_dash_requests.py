@@ -226,10 +226,7 @@ async def post(browser: httpx.AsyncClient, request: Any) -> httpx.Response:
     return await browser.post(CALLBACK_PATH, content=json.dumps(request), headers={"content-type": "application/json"})
 
 
-JSON_PATHS = (
-    "/api/prompts",
-    "/api/tags/x/rename",
-)
+JSON_PATHS = ("/api/prompts",)
 
 
 @pytest.mark.parametrize("path", ["/api/panels", "/api/actions/threads", *JSON_PATHS])

@@ -1,4 +1,4 @@
-/** The direction of writing of a line, by the same rule as components/views/directions.py. */
+/** The direction of writing: of a line, by the same rule as components/views/directions.py, and of a dialog's fields. */
 const MIN_RIGHT_TO_LEFT_WORDS = 0.4; // of all words, of which the first counts twice if it is from right to left
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const LETTER = /\p{L}/u;
@@ -11,4 +11,12 @@ export function findDirection(text) {
   if (RIGHT_TO_LEFT.test(letters[0])) letters.push(letters[0]);
   const count = letters.filter((letter) => RIGHT_TO_LEFT.test(letter)).length;
   return count >= MIN_RIGHT_TO_LEFT_WORDS * letters.length ? "rtl" : "ltr";
+}
+
+/** Let a field of a dialog take the direction of what is typed. Dash's bootstrap components have no property for it. */
+export function watchFieldDirections() {
+  document.addEventListener("focusin", ({ target }) => {
+    const field = /** @type {HTMLInputElement} */ (target);
+    if (field.type?.startsWith("text") && field.dir === "" && field.closest(".modal")) field.dir = "auto";
+  });
 }

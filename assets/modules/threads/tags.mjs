@@ -1,15 +1,18 @@
-/** The tags of conversations: their names, as rows show them, the filter above the list, and the ways to their dialogs. */
+/**
+ * The tags of conversations: their names, as rows show them, the filter above the list, and the ways to their dialogs
+ * (components/panels/tags.py).
+ */
 import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
+import { setProperties } from "../lib/properties.mjs";
 import { _ } from "../lib/words.mjs";
-import { showDialog } from "../page/keys.mjs";
+import { openDialogAbout } from "../page/callbacks.mjs";
 
 const { createElement: h, useRef } = window.React;
 
 const ONLY_OWNER = _("Only the owner of this conversation can do this.");
-const FAILURE_TEXT = _("The tags could not be loaded. Please try again.");
-const TagPicker = lazy(() => import("./tag-picker.lazy.mjs"), "TagPicker", FAILURE_TEXT);
-const TagsDialog = lazy(() => import("./tags.lazy.mjs"), "TagsDialog", FAILURE_TEXT);
+
+/** Filters the list by a tag. @type {(tag: string) => void} */
+let filterBy = () => undefined;
 
 /**
  * @typedef {Map<string, string>} TagNames  by id
@@ -65,22 +68,28 @@ export const writeFilter = (name) => `tag:"${name}"`;
 
 /**
  * Ask for the tags of one or several conversations.
- * @param {string[]} ids of conversations @param {import("../lib/types.mjs").ThreadItem[]} known those whose tags are known
- * @param {TagNames} names @param {import("../lib/types.mjs").Act} act
+ * @param {string[]} ids of conversations @param {import("../lib/types.mjs").ThreadItem[]} known those whose titles are known
  */
-export function openTagPicker(ids, known, names, act) {
-  const threads = known.filter(({ id }) => ids.includes(id));
-  const onSave = ({ add, remove }) => act("tag", { threads: ids, add, remove });
-  const counts = new Map(Array.from(names.keys(), (tag) => [tag, threads.filter(({ tags }) => tags.includes(tag)).length]));
-  const title =
-    ids.length === 1 && threads.length === 1
-      ? _("Tags of “{title}”", { title: threads[0].title })
-      : _("Tags of {ids} conversations", { ids: ids.length });
-  showDialog(TagPicker, { title, names, counts, total: ids.length, onSave });
+export function openTagChoice(ids, known) {
+  const only = ids.length === 1 ? known.find(({ id }) => id === ids[0]) : undefined;
+  const title = only ? _("Tags of “{title}”", { title: only.title }) : _("Tags of {ids} conversations", { ids: ids.length });
+  setProperties({ "tag-choice-title": { children: title } });
+  openDialogAbout({ threads: ids }, "tag-choice", "tag-known");
 }
 
-/** Show all tags. @param {(tag: string) => void} onShow filters the list @param {boolean} [isReader] who changes none */
-export const openTags = (onShow, isReader = false) => showDialog(TagsDialog, { onShow, isReader });
+/** Show all tags. @param {(tag: string) => void} onShow filters the list */
+export function openTags(onShow) {
+  filterBy = onShow;
+  openDialogAbout(null, "tags-dialog");
+}
+
+/** Clientside callback: filter the list by the tag whose button was pressed, and close the dialog. */
+export function showTag() {
+  const { triggered, triggered_id: pressed } = window.dash_clientside.callback_context;
+  if (!triggered[0]?.value) return window.dash_clientside.no_update; // a row has appeared
+  filterBy(pressed.row);
+  return false;
+}
 
 /**
  * List the commands about tags.
@@ -98,7 +107,7 @@ export function listTagCommands({ current, isReader = false, names, act, onShow 
       run: (name) => {
         if (!current) return;
         if (name) act("tag", { threads: [current.id], add: [name], remove: [] });
-        else openTagPicker([current.id], [current], names, act);
+        else openTagChoice([current.id], [current]);
       },
     },
     { group: _("Actions"), name: _("Show conversations with a tag"), word: "tagged", offReason: missing, choices },

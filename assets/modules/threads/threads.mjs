@@ -20,7 +20,7 @@ import { useFilteredThreads, useListedThreads } from "./portions.mjs";
 import { useRenamed } from "./renaming.mjs";
 import { Row } from "./row.mjs";
 import { SelectionBar, useSelection } from "./selection.mjs";
-import { TagFilter, listTagCommands, openTagPicker, openTags, useTagNames, writeFilter } from "./tags.mjs";
+import { TagFilter, listTagCommands, openTagChoice, openTags, useTagNames, writeFilter } from "./tags.mjs";
 import { VirtualList } from "./virtual-list.mjs";
 
 const { Fragment, createElement: h, useEffect, useMemo, useRef, useState } = window.React;
@@ -94,9 +94,9 @@ export function Threads(props) {
     names.has(tag) && view !== "deleted" && h(TagFilter, { name: names.get(tag), onClear: () => setTag(null) }),
     selection.ids && h(Selected,
       { selection, act, isReader: data?.is_reader, isArchive: view === "archived",
-        onTags: (ids) => openTagPicker(ids, shown.threads, names, act) }),
+        onTags: (ids) => openTagChoice(ids, shown.threads) }),
     h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection, names, filterTag: tag }),
-    h(ThreadsFoot, { view, onShow: show, onTags: names.size > 0 ? () => openTags(showTag, data?.is_reader) : null }),
+    h(ThreadsFoot, { view, onShow: show, onTags: names.size > 0 ? () => openTags(showTag) : null }),
   );
 }
 
@@ -190,7 +190,7 @@ const findRow = (id) => document.querySelector(`.threads [data-thread-id="${CSS.
 function ThreadsView({ shown, view, text, now, data, reply, act, open, selection, names, filterTag }) {
   const [renamedId, setRenamedId] = useRenamed(findRow);
   const groups = useMemo(() => groupThreads(shown.threads, view, now), [shown.threads, view, now]);
-  const actions = useRowActions({ act, open, selection, setRenamedId, names });
+  const actions = useRowActions({ act, open, selection, setRenamedId });
   const { running = [], waiting = [], read_only: onlyRead = [], is_reader: isReader = false } = data ?? {};
   const chosen = useChosenThread(); // it is marked before the page shows it
   const current = chosen.isLost ? null : chosen.isShown ? (data?.current ?? null) : chosen.thread;
@@ -250,7 +250,7 @@ function useRowActions(parts) {
       onTitle: (thread, title) => act("rename", { thread, title }),
       onPin: ({ id, pinned }) => act("pin", { thread: id, pinned: !pinned }),
       onArchive: ({ id, archived }) => act("archive", { threads: [id], archived: !archived }),
-      onTags: (thread) => openTagPicker([thread.id], [thread], latest.current.names, act),
+      onTags: (thread) => openTagChoice([thread.id], [thread]),
       onDelete: (thread) => act("delete", { thread }),
       onSelect: (thread, isRange = false) => latest.current.selection.toggle(thread, isRange),
     };
