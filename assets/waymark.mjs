@@ -29,7 +29,7 @@ import { watchNetworkReturn, watchRepeatedPresses } from "./modules/page/dialog-
 import { clearFields, closeDialog, focusInDialog, navigate, openDialog, readAgain } from "./modules/page/callbacks.mjs";
 import { watchVersion } from "./modules/page/new-version.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
-import { closeSheets, watchPanes } from "./modules/page/panes.mjs";
+import { closeSheets, leaveSheets, watchPanes } from "./modules/page/panes.mjs";
 import { actOnCompared, appendDraft, choosePlaces } from "./modules/dialogs/places.mjs";
 import { showLink } from "./modules/dialogs/sharing.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
@@ -67,6 +67,7 @@ const clientside = {
   showOptions,
   chooseOptions,
   showTag,
+  leaveSheets,
   readAgain,
   readPanels,
   followOutage,

@@ -30,6 +30,7 @@ from components.panels import (
     compact_command,
     compare,
     connect_dialog,
+    deleted,
     example,
     export_dialog,
     graph_state,
@@ -69,6 +70,7 @@ RENDERER_HOOKS: Any = dict.fromkeys(("layout_pre", "request_pre"), "() => waymar
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,
     tags.PANEL,
+    deleted.PANEL,
     history.PANEL,
     restore_dialog.PANEL,
     chat.PANEL,

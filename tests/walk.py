@@ -178,7 +178,7 @@ ROWS: dict[str, str] = {  # what the rows of a list are, by the kind of their bu
     **{"log-more": "400", "connect-field": "openai:MODEL"},
     **{"setting": "instructions", "default-instructions": "own"},
     **{"tag-name": "<tag>:heron", "tag-remove": "<tag>:heron", "tag-restore": "<tag>", "tag-undo": "last"},
-    **{"tag-give": "walked", "tag-take": "heron"},
+    **{"tag-give": "walked", "tag-take": "heron", "bring-back": "1:<thread>"},
 }
 
 

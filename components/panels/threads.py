@@ -10,7 +10,6 @@ from dash import html
 from dash.development.base_component import Component
 
 from addresses import build_address
-from checkpoints import Caller
 from checkpoints.people.members import Members
 from checkpoints.tags import Tags
 from checkpoints.values.errors import ReadOnlyError
@@ -173,19 +172,6 @@ def _choose_address(thread_ids: Sequence[str], action: Action) -> dict[str, str]
     return {"go": build_address("/")} if action.page_thread_id in thread_ids else {}
 
 
-async def _list_deleted_threads(services: Services, _: Action) -> Answer:
-    return Answer(reply=await services.read_snapshot(_read_deleted_threads, services))
-
-
-async def _restore_thread(services: Services, action: Action) -> Answer:
-    """Undo a deletion. The listed version prevents undoing a later change instead."""
-    thread_id, fields = action.fields["thread"], action.fields
-    caller = Caller(request_id=action.caller.request_id, expected_version=fields["version"])
-    await services.apply_change(services.store.undo, thread_id, caller=caller)
-    update = page_state.build_update(go=page_state.thread_address(thread_id))
-    return Answer(update, reply=await services.read_snapshot(_read_deleted_threads, services))
-
-
 ACTIONS: Mapping[str, Handlers] = {
     Ids.LIST: {
         "rename": _rename_thread,
@@ -194,16 +180,8 @@ ACTIONS: Mapping[str, Handlers] = {
         "tag": _tag_threads,
         "delete": _open_deletion_dialog,
         "delete-all": _open_deletions_dialog,
-        "deleted": _list_deleted_threads,
-        "bring-back": _restore_thread,
     },
 }
-
-
-def _read_deleted_threads(services: Services) -> list[dict[str, Any]]:
-    return [
-        list_rows.describe_thread(thread) | {"version": thread.version} for thread in services.store.list_deleted_threads()
-    ]
 
 
 DELETION = dialog.Confirmation("delete-thread", N_("Delete this conversation?"), N_("Delete"), _confirm_deletion)

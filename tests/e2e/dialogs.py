@@ -122,8 +122,8 @@ def _open_connecting(page: Page) -> None:
     expect(page.dialog.get_by_label("API key")).to_be_visible()
 
 
-def _show_list(page: Page, name: str) -> None:
-    button = page.tab.get_by_role("button", name=name, exact=True)
+def _show_archive(page: Page) -> None:
+    button = page.tab.get_by_role("button", name="Archived", exact=True)
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
 
@@ -263,8 +263,8 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
     "finding": _open_find_bar,
     "the meter": _open_meter,
     "connecting a model": _open_connecting,
-    "archived conversations": lambda page: _show_list(page, "Archived"),
-    "deleted conversations": lambda page: _show_list(page, "Deleted"),
+    "archived conversations": _show_archive,
+    "deleted conversations": lambda page: page.tab.get_by_role("button", name="Deleted", exact=True).click(),
     "usage": lambda page: page.press_in_menu("Usage"),
     "summarising": lambda page: run_command(page, "/compact"),
     "saving": lambda page: page.save_button.click(),

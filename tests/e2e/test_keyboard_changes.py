@@ -166,10 +166,12 @@ def test_conversations_are_renamed_pinned_deleted_and_brought_back(server: Serve
     look_at(page, "a conversation that was deleted, with Undo")
     deleted = button(page, "Deleted")
     keys.press(deleted)
+    look_at(page, "deleted conversations")
+    keys.close_dialog(deleted)
+    keys.press(deleted)
     keys.press(button(page, "Bring back Cake"))
     expect(page.log).to_contain_text("Cake")
     keys.expect_focus()
-    keys.press(deleted)
     expect(page.threads).to_have_count(2)
     whole = button(page, "Export all")
     with page.tab.expect_download():

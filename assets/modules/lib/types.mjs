@@ -114,7 +114,6 @@
  *   ThreadsData  the first portion; with `since`, what has changed since that moment. `told`: the socket tells of the ends
  *   of other conversations' runs; `read_only`: the ids of those of `shared` that one only reads; `is_reader`: one only reads
  *   everywhere
- * @typedef {ThreadItem & {version: number}} DeletedItem
  *
  * @typedef {{model?: string, instructions?: string, time_travel?: string, temperature?: string, top_p?: string,
  *   max_tokens?: string, reasoning_effort?: string, extra_body?: string, graph?: string}} Choice  settings of a

@@ -88,6 +88,14 @@ export function closeSheets({ restoreFocus = true } = {}) {
   return true;
 }
 
+/**
+ * Clientside callback: close any sheet, since the pressed button leads to a conversation.
+ * @param {(number|undefined)[]} presses of all such buttons
+ */
+export function leaveSheets(presses) {
+  if (presses.some(Boolean)) closeSheets({ restoreFocus: false });
+}
+
 function openSheet(name) {
   closeSheets({ restoreFocus: false });
   opener = /** @type {HTMLElement|null} */ (document.activeElement);

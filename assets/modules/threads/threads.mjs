@@ -13,6 +13,7 @@ import { goTo } from "../lib/panels.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { useFirstRun } from "../lib/tips.mjs";
 import { _ } from "../lib/words.mjs";
+import { openDialogAbout } from "../page/callbacks.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets } from "../page/panes.mjs";
 import { useOtherRuns } from "./other-runs.mjs";
@@ -23,14 +24,9 @@ import { SelectionBar, useSelection } from "./selection.mjs";
 import { TagFilter, listTagCommands, openTagChoice, openTags, useTagNames, writeFilter } from "./tags.mjs";
 import { VirtualList } from "./virtual-list.mjs";
 
-const { Fragment, createElement: h, useEffect, useMemo, useRef, useState } = window.React;
+const { Fragment, createElement: h, useMemo, useRef, useState } = window.React;
 
 const Found = lazy(() => import("./found.lazy.mjs"), "Found", _("The search could not be loaded. Please try again."));
-const Deleted = lazy(
-  () => import("./deleted.lazy.mjs"),
-  "Deleted",
-  _("The deleted conversations could not be loaded. Please try again."),
-);
 const ExportSeveral = lazy(
   () => import("./export-several.lazy.mjs"),
   "ExportSeveral",
@@ -55,12 +51,9 @@ function NewButton({ onClick }) {
   );
 }
 
-/**
- * @param {{id: string, data?: import("../lib/types.mjs").ThreadsData, reply?: import("../lib/types.mjs").DeletedItem[],
- *   setProps: Function}} props
- */
+/** @param {{id: string, data?: import("../lib/types.mjs").ThreadsData, setProps: Function}} props */
 export function Threads(props) {
-  const { data, reply } = props;
+  const { data } = props;
   const act = useActions(props);
   const [text, setText] = useState("");
   const [view, setView] = useState("listed");
@@ -80,9 +73,9 @@ export function Threads(props) {
   const showTag = (id) => (setTag(id), setView("listed"));
   useCommands("threads", () => [...listThreadCommands(shown.listed, data?.current, now, open),
     ...listTagCommands({ current: findOpen(data, shown.listed), isReader: data?.is_reader, names, act, onShow: showTag })]);
-  const show = (next) => {
+  const toggleArchive = () => {
     selection.stop();
-    setView(view === next ? "listed" : next);
+    setView(view === "listed" ? "archived" : "listed");
   };
   return h(
     "div",
@@ -91,12 +84,12 @@ export function Threads(props) {
       !selection.ids && shown.threads.length > 0 && h(SelectButton, { onClick: selection.start })),
     !data?.is_reader && h(NewButton, { onClick: () => open(null) }),
     h(SearchField, { text, onType: setText }),
-    names.has(tag) && view !== "deleted" && h(TagFilter, { name: names.get(tag), onClear: () => setTag(null) }),
+    names.has(tag) && h(TagFilter, { name: names.get(tag), onClear: () => setTag(null) }),
     selection.ids && h(Selected,
       { selection, act, isReader: data?.is_reader, isArchive: view === "archived",
         onTags: (ids) => openTagChoice(ids, shown.threads) }),
-    h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection, names, filterTag: tag }),
-    h(ThreadsFoot, { view, onShow: show, onTags: names.size > 0 ? () => openTags(showTag) : null }),
+    h(ThreadsView, { shown, view, text, now, data, act, open, selection, names, filterTag: tag }),
+    h(ThreadsFoot, { view, onArchive: toggleArchive, onTags: names.size > 0 ? () => openTags(showTag) : null }),
   );
 }
 
@@ -187,7 +180,7 @@ function listThreadCommands(threads, current, now, open) {
 const findRow = (id) => document.querySelector(`.threads [data-thread-id="${CSS.escape(id)}"]`);
 
 /** The scrolling part. */
-function ThreadsView({ shown, view, text, now, data, reply, act, open, selection, names, filterTag }) {
+function ThreadsView({ shown, view, text, now, data, act, open, selection, names, filterTag }) {
   const [renamedId, setRenamedId] = useRenamed(findRow);
   const groups = useMemo(() => groupThreads(shown.threads, view, now), [shown.threads, view, now]);
   const actions = useRowActions({ act, open, selection, setRenamedId });
@@ -212,8 +205,6 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
     });
   const isSearching = text.trim() !== "";
   const region = { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": _("List of conversations") };
-  if (view === "deleted") return h("div", region, h(DeletedThreads, { deleted: reply, data, act,
-    onBringBack: isReader ? null : (thread) => (act("bring-back", thread), closeSheets({ restoreFocus: false })) }));
   return h(
     "div",
     region,
@@ -257,33 +248,16 @@ function useRowActions(parts) {
   }, []);
 }
 
-/** Deleted conversations that can be brought back: requested when they are shown, and again when the list changes. */
-function DeletedThreads({ deleted, data, act, onBringBack }) {
-  useEffect(() => {
-    act("deleted");
-  }, [data, act]);
-  return h(
-    "section",
-    { "aria-label": _("Deleted") },
-    h("h3", null, _("Deleted")),
-    deleted && h(Deleted, { deleted, onBringBack }),
-  );
-}
-
-function ThreadsFoot({ view, onShow, onTags }) {
+function ThreadsFoot({ view, onArchive, onTags }) {
   const [isExporting, setExporting] = useState(false);
-  const button = (name, label) =>
-    h(
-      "button",
-      { type: "button", className: "text-button", "aria-pressed": view === name, onClick: () => onShow(name) },
-      label,
-    );
+  const button = (label, onClick, state = {}) =>
+    h("button", { type: "button", className: "text-button", onClick, ...state }, label);
   return h(
     "div",
     { className: "threads-foot" },
-    button("archived", _("Archived")),
-    button("deleted", _("Deleted")),
-    onTags && h("button", { type: "button", className: "text-button", onClick: onTags }, _("Tags")),
+    button(_("Archived"), onArchive, { "aria-pressed": view === "archived" }),
+    button(_("Deleted"), () => openDialogAbout(null, "deleted-dialog")),
+    onTags && button(_("Tags"), onTags),
     h(
       "button",
       {
