@@ -35,6 +35,10 @@ class Ids(StrEnum):
     REDACTED_WORDS = "export-words"
     CANCEL = "export-cancel"
     CONFIRM = "export-confirm"
+    # The question before an export is saved that no import takes. The page opens it (exporting.mjs).
+    WARNING = "export-warning"
+    WARNING_TEXT = "export-warning-text"
+    SAVE = "export-warning-save"
 
 
 def buttons() -> list[Component]:
@@ -80,7 +84,18 @@ def dialogs() -> list[Component]:
         Button(_("Export"), id=Ids.CONFIRM, color="primary", type="submit"),
     ]
     form = html.Form([ModalBody(body), ModalFooter(footer)], id=Ids.FORM, method="post", autoComplete="off")
-    return [dialog.build_modal(Ids.DIALOG, _("Export"), [form])]
+    return [dialog.build_modal(Ids.DIALOG, _("Export"), [form]), _build_warning()]
+
+
+def _build_warning() -> Component:
+    words = [html.P(id=Ids.WARNING_TEXT), html.P(_("The file is complete, and other programs can read it."))]
+    buttons = [
+        Button(_("Close"), id=f"{Ids.WARNING}-cancel", color="secondary", outline=True),
+        Button(_("Save anyway"), id=Ids.SAVE, color="primary"),
+    ]
+    title = _("This export cannot be imported again")
+    question: Component = dialog.build_modal(Ids.WARNING, title, [ModalBody(words), ModalFooter(buttons)])
+    return question
 
 
 def show(_: Services, location: page_state.PageLocation) -> Properties:
@@ -96,6 +111,8 @@ def register(app: Dash, _: Services) -> None:
         return True
 
     dialog.close_on(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"), Input(Ids.CONFIRM, "n_clicks"))
+    dialog.register_dialog(app, Ids.WARNING)
+    dialog.close_on(app, Ids.WARNING, Input(Ids.SAVE, "n_clicks"))
 
 
 PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons, show=show)

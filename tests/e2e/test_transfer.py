@@ -245,8 +245,7 @@ def test_an_export_that_no_import_takes_is_saved_after_a_question(
         route.fulfill(response=answer, headers={**answer.headers, "waymark-warning": quote("It has 10 % too much: “é”.")})
 
     page.tab.route("**/export", warn)
-    page.ask_to_export()
-    page.confirm("Export")
+    page.ask_to_export().get_by_role("button", name="Export", exact=True).click()
     warning = page.tab.get_by_role("dialog", name="This export cannot be imported again")
     expect(warning).to_contain_text("It has 10 % too much: “é”.")
     look_at(page, "an export that no import takes")

@@ -1,20 +1,15 @@
 /** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
-import { lazy } from "../lib/lazy.mjs";
+import { setProperties } from "../lib/properties.mjs";
 import { readRefusal } from "../lib/send.mjs";
 import { fetchAsPage } from "../lib/session.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 import { saveFile } from "./file-links.mjs";
-import { mountDialog } from "./keys.mjs";
 import { followRequest } from "./long-request.mjs";
 
-const ExportWarning = lazy(
-  () => import("./export-warning.lazy.mjs"),
-  "ExportWarning",
-  _("Nothing was exported. Please try again."),
-);
-
 let isExporting = false;
+/** Saves the export about which the person is asked. @type {() => void} */
+let saveAsked = () => undefined;
 
 /** @param {Response} answer @returns {string} the name that the server gave the file */
 function readFileName(answer) {
@@ -65,9 +60,9 @@ async function submitExport(event) {
   isExporting = true;
   try {
     const { name, warning, content } = await fetchExport(event.target);
-    const save = () => saveFile(name, content);
-    if (!warning) save();
-    else if (await ExportWarning.load()) mountDialog(ExportWarning, { warning, onSave: save });
+    saveAsked = () => saveFile(name, content);
+    if (!warning) saveAsked();
+    else setProperties({ "export-warning-text": { children: warning }, "export-warning": { is_open: true } });
   } catch (error) {
     showToast(describeExportFailure(error));
   } finally {
@@ -77,4 +72,7 @@ async function submitExport(event) {
 
 export function watchExports() {
   document.addEventListener("submit", submitExport);
+  document.addEventListener("click", ({ target }) => {
+    if (/** @type {Element} */ (target).id === "export-warning-save") saveAsked();
+  });
 }
