@@ -15,7 +15,7 @@ from checkpoints import Receipt, StateError
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.waymark import Document
-from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TAGS
+from checkpoints.values.limits import MAX_SELECTED_THREADS
 from checkpoints.values.progress import Progress, Report, report_within
 from checkpoints.values.sentence import sentence
 from components import dialog, page_state
@@ -27,11 +27,10 @@ from components.properties import Properties
 from components.services import Services
 from components.transfers.long_requests import RequestCancelledError, get_progress_callback
 from components.transfers.uploads import UploadGoneError
+from components.views.operations import describe_left_out_tags
 from components.widgets import ImportButton
 from words import N_, _, ngettext, say
 
-# A sentence names this many tags.
-MAX_NAMED_TAGS = 5
 NEW_TEXT = N_("As a new conversation")
 SEVERAL_NEW_TEXT = N_("As new conversations")
 NOTHING_NEW_TEXT = N_("This conversation already contains the whole file. Nothing was changed.")
@@ -207,19 +206,21 @@ def _register_import(app: Dash, services: Services) -> None:
 
 
 def _show_imported(made: Sequence[Receipt]) -> page_state.PageUpdate:
-    """Go to the first conversation. For several, say how many there are, and offer Undo for all new conversations."""
+    """Go to the first conversation, whose banner says what was imported.
+
+    For several, a toast says how many there are instead, and offers Undo for all new conversations.
+    """
     go = page_state.thread_address(made[0].result)
-    left_out = _describe_left_out_tags(made)
     if len(made) == 1:
-        toast: Any = {"toast": {"text": left_out, "undo": None}} if left_out else {}
-        return page_state.build_update(go=go, **toast)
+        return page_state.build_update(go=go)
     new: list[page_state.ChangedThread] = [
         {"thread": each.result, "version": each.version} for each in made if not each.repeated
     ]
     can_undo = 0 < len(new) <= MAX_SELECTED_THREADS
     undo: page_state.UndoTarget | None = {**new[0], "others": new[1:]} if can_undo else None
+    left_out = describe_left_out_tags(list(dict.fromkeys(name for each in made for name in each.operation.detail.removed)))
     text = " ".join(filter(None, (_describe_numbers(len(new), len(made) - len(new)), left_out)))
-    return page_state.build_update(go=go, toast={"text": text, "undo": undo})
+    return page_state.build_update(go=go, closed=str(made[0].version), toast={"text": text, "undo": undo})
 
 
 def _describe_numbers(new: int, known: int) -> str:
@@ -231,16 +232,6 @@ def _describe_numbers(new: int, known: int) -> str:
             known=known,
         )
     return ngettext("{count:,} conversation imported.", "{count:,} conversations imported.", new)
-
-
-def _describe_left_out_tags(made: Sequence[Receipt]) -> str:
-    """Name the tags left out because of the limit; empty if all were imported."""
-    names = list(dict.fromkeys(name for each in made for name in each.operation.detail.removed))
-    if not names:
-        return ""
-    quoted = ", ".join(_("“{name}”", name=name) for name in names[:MAX_NAMED_TAGS])
-    more = ", …" if len(names) > MAX_NAMED_TAGS else ""
-    return _("There are {limit} tags already. Left out: {names}.", limit=MAX_TAGS, names=quoted + more)
 
 
 def _choose_report(done: int, total: int) -> Report:

@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NotRequired, TypedDict
 
 from checkpoints import LONG_SETTINGS, Operation, OperationDetail, OperationKind, Removal
+from checkpoints.values.limits import MAX_TAGS
 from checkpoints.values.place_name import PlaceName
 from components.views.places import describe_place_name
 from components.views.sentences import choose_sentences
 from words import N_, _, ngettext
 
+# A sentence names this many tags.
+MAX_NAMED_TAGS = 5
 _NAMED_SUBJECTS: Final = {
     "thread": N_("conversation {name}"),
     "branch": N_("branch {name}"),
@@ -75,9 +78,20 @@ def _fill_notice(operation: Operation, notice: str) -> str:
         case OperationKind.RESTORE if detail.future_kept is not None:
             removal = _describe_restored_removal(detail)
             parts = [f"{notice.format(_name_restored_place(detail))}. {removal[0].upper()}{removal[1:]}."]
+        case OperationKind.IMPORT:
+            parts = [notice.format(describe_object(operation)), describe_left_out_tags(detail.removed)]
         case _:
             parts = [notice.format(describe_object(operation))]
     return " · ".join(part for part in parts if part)
+
+
+def describe_left_out_tags(names: Sequence[str]) -> str:
+    """Name the tags that an import left out because of the limit; empty if there are none."""
+    if not names:
+        return ""
+    quoted = ", ".join(_("“{name}”", name=name) for name in names[:MAX_NAMED_TAGS])
+    more = ", …" if len(names) > MAX_NAMED_TAGS else ""
+    return _("There are {limit} tags already. Left out: {names}.", limit=MAX_TAGS, names=quoted + more)
 
 
 def describe_undo(operation: Operation | None) -> str | None:

@@ -308,7 +308,8 @@ def test_a_message_whose_answer_was_lost_is_not_sent_a_second_time(page: Page) -
     page.tab.route(ACTIONS, lose_reply)
     page.composer.fill("Tell me of bridges")
     page.composer.press("Enter")
-    expect(page.toast).to_contain_text("The server does not answer.")
+    expect(page.tab.locator(".composer-problem")).to_contain_text("the server does not answer")
+    expect(page.toast).to_be_hidden()  # one notice is enough
     expect(page.composer).to_have_value("Tell me of bridges")
     page.tab.unroute(ACTIONS)
     page.wait_for_answer()
@@ -338,6 +339,7 @@ def test_a_message_that_is_lost_after_leaving_comes_back_to_its_own_conversation
     page.composer.fill("Something else")
     network.lose()
     expect(page.toast).to_contain_text("The server does not answer.")
+    expect(page.tab.locator(".composer-problem")).to_have_count(0)
     expect(page.composer).to_have_value("Something else")
     page.tab.get_by_role("link", name="Tell me of left luggage").click()
     expect(page.composer).to_have_value("And of bridges")

@@ -442,6 +442,7 @@ def test_everything_moves_to_another_server_as_one_archive(start: Start, visit: 
         there.confirm("As new conversations")
         expect(there.threads).to_have_count(2)
         expect(there.toast).to_contain_text(said)
+        expect(there.notice).to_have_count(0)  # one notice is enough, and it undoes all of them
         assert sorted(there.thread_titles()) == sorted(here.thread_titles())
     there.tab.wait_for_url(re.compile("/t/"))
     assert there.tab.locator("img").count() == 0

@@ -50,7 +50,7 @@ export function Composer(props) {
   useFilledText(data.fill, field);
   useFocusAtStart(field, thread);
   const [{ pending }, { attachments }] = [sending, field];
-  const problem = coming.isLost ? NOT_SHOWN : (findSendProblem(sending, field, slash) ?? toProblem(attachments.problem));
+  const problem = coming.isLost ? NOT_SHOWN : findProblem(sending, field, slash, thread);
   const isStoppable = isRunning && !isReadOnly && pending?.type !== "stop";
   useEscapeToStop(isComing, isStoppable || isUnread, isUnread ? queue.editQueued : sending.stop);
   return h(
@@ -79,9 +79,14 @@ export function Composer(props) {
 
 const toProblem = (text) => text && { text };
 
-/** Return what became of the last request; null where a message that may not have arrived was taken out of the field. */
-const findSendProblem = ({ problem, pending, isLate }, { isEmpty }, { question }) =>
-  question !== null || (isLate && pending.type === "send" && isEmpty) ? null : problem;
+/**
+ * Return what became of the last request, or of attached files. It is nothing where a message that may not have arrived was
+ * taken out of the field, or is of another conversation.
+ */
+function findProblem({ problem, pending, isLate }, { isEmpty, attachments }, { question }, thread) {
+  const isElsewhere = isLate && (pending.thread !== thread || (pending.type === "send" && isEmpty));
+  return (question !== null || isElsewhere ? null : problem) ?? toProblem(attachments.problem);
+}
 
 const listCommands = (data, field, submit) => [
   describeSummarising(data, submit),

@@ -11,12 +11,12 @@ const isProgressShown = () => document.querySelector(".progress-box") !== null;
 /**
  * Send a request, and show a notice if its reply is late or lost, or the request too long.
  * @param {() => Promise<Response>} send
- * @param {{retry?: (() => void)|null, isShown?: boolean}} [options] `retry` is offered when the request is lost; `isShown`:
- *   the page shows elsewhere that it is late or lost
+ * @param {{retry?: (() => void)|null, isShown?: () => boolean}} [options] `retry` is offered when the request is lost;
+ *   `isShown`: whether the page shows elsewhere that it is late or lost
  */
-export async function watchReply(send, { retry = null, isShown = false } = {}) {
+export async function watchReply(send, { retry = null, isShown = () => false } = {}) {
   const timer = setTimeout(
-    () => isShown || isProgressShown() || showToast(_("The server has not answered yet.")),
+    () => isShown() || isProgressShown() || showToast(_("The server has not answered yet.")),
     NOTICE_AFTER_MS,
   );
   try {
@@ -27,7 +27,7 @@ export async function watchReply(send, { retry = null, isShown = false } = {}) {
     }
     return reply;
   } catch (error) {
-    if (!isShown) showToast(_("The server does not answer. Try again: it won't be sent twice."), retry);
+    if (!isShown()) showToast(_("The server does not answer. Try again: it won't be sent twice."), retry);
     reportLostRequest();
     throw error;
   } finally {

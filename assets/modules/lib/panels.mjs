@@ -13,7 +13,7 @@ import { showToastOf } from "./toast.mjs";
 import { keepReply } from "./tracked-request.mjs";
 
 const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
-const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
+const SHOWN_ACTIONS = new Set(["send", "stop", "edit", "change"]); // whose lost request is told where they were asked for
 const FIELD = "composer-panel";
 
 /**
@@ -24,8 +24,7 @@ const FIELD = "composer-panel";
 const page = {
   pathname: location.pathname, update: null, window: null, shown: location.pathname, going: null, begun: null,
 };
-let newestRead = 0;
-let shownRead = 0;
+let [newestRead, shownRead] = [0, 0];
 const openReads = new Set();
 let listWishes = 0; // how often the list alone was wanted
 let isReadingList = false;
@@ -53,10 +52,11 @@ export async function sendAction(list, action, options = {}) {
 async function sendAndApply(list, action, /** @type {import("./types.mjs").SendOptions} */ { thread = null, retry = null }) {
   const { visit } = getChosenThread();
   const sent = { at: performance.now(), pathname: location.pathname, window: page.window, newestRead, visit };
+  const isShown = () => SHOWN_ACTIONS.has(action.type) && getChosenThread().visit === visit; // others went elsewhere
   const reply = await request(
     buildApi(`actions/${list}`),
     { ...describePage(), ...(thread !== null && { pathname: buildPath(thread) }), action },
-    { retry: TRACKED_ACTIONS.has(action.type) ? null : retry, isShown: SHOWN_ACTIONS.has(action.type) },
+    { retry: TRACKED_ACTIONS.has(action.type) ? null : retry, isShown },
   );
   if (reply !== null) applyReply(showToastOf(reply), action, sent);
   return reply;

@@ -28,10 +28,10 @@ export function watchRequests() {
     if (!String(address).includes(CALLBACKS)) return send({});
     const line = findProblemLine();
     // The dialog says that a reply is lost. Dash undoes `running` only with a reply.
-    if (line !== undefined)
-      return watchReply(() => sendFromDialog(line, String(options?.body), () => send({})), { isShown: true }).catch(() =>
-        makeEmptyReply(),
-      );
+    if (line !== undefined) {
+      const sendShown = () => sendFromDialog(line, String(options?.body), () => send({}));
+      return watchReply(sendShown, { isShown: () => true }).catch(makeEmptyReply);
+    }
     return watchReply(() => (IMPORTS.test(String(options?.body)) ? followRequest(IMPORT, send) : send({})));
   };
 }

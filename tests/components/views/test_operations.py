@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from checkpoints import Caller, Operation, OperationDetail, OperationKind, Removal, Runs, RunState, Store
+from checkpoints.interchange import reading, transfer
 from checkpoints.upkeep import erasure
 from components.views import change_log, operations
 from tests.checkpoints.conversations import new, talked
@@ -167,6 +168,17 @@ def test_a_summary_is_told_with_what_it_saved(store: Store) -> None:
     assert notice["text"] == "2 messages summarised · about 8,400 tokens became 350"
     assert _log(store, thread_id)[0] == ("agent", "Summarised 2 messages · about 8,400 tokens became 350", False)
     assert operations.describe_undo(store.find_undoable(thread_id)) == "the summary of 2 messages"
+
+
+def test_the_banner_of_an_import_names_the_tags_that_were_left_out(store: Store) -> None:
+    imported = transfer.import_thread(store, reading.read_document(transfer.export(store, talked(store, "a", "b")))).operation
+    notice = operations.describe_notice(imported)
+    assert notice is not None
+    assert "Left out" not in notice["text"]
+    left_out = replace(imported, detail=replace(imported.detail, removed=["Work", *"abcde"]))
+    notice = operations.describe_notice(left_out)
+    assert notice is not None
+    assert notice["text"].endswith("There are 200 tags already. Left out: “Work”, “a”, “b”, “c”, “d”, ….")
 
 
 def test_branches_that_the_agent_opened_are_told_as_its_own(store: Store) -> None:
