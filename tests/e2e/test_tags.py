@@ -85,6 +85,32 @@ def test_conversations_are_tagged_filtered_and_found_by_keyboard(server: Server,
     expect(row(page, "Bread")).to_contain_text("+1")
 
 
+IS_CUT = "element => element.scrollWidth > element.clientWidth"
+
+
+@pytest.mark.parametrize("size", [{"width": 1440, "height": 900}, NARROW])
+def test_a_tag_gives_way_before_the_title_of_its_conversation(size: dict[str, int], server: Server, visit: Visit) -> None:
+    page = visit(server, viewport={"width": 1440, "height": 900})
+    page.say("Bread for us")
+    page.composer.fill(f"/tag {'W' * 50}")
+    page.composer.press("Enter")
+    tag = page.tab.locator(".thread-tag")
+    expect(tag).to_be_visible()
+    page.tab.set_viewport_size(size)  # type: ignore[arg-type]
+    if size == NARROW:
+        page.tab.get_by_role("button", name="Conversations").first.click()
+    assert tag.evaluate(IS_CUT)
+    assert not page.tab.locator(".thread-title").evaluate(IS_CUT)
+    page.threads.dblclick()
+    page.tab.get_by_label("Title of the conversation").fill("Bread for all of us, and for those who come after us")
+    page.tab.keyboard.press("Enter")
+    expect(page.tab.locator(".thread-title")).to_contain_text("after us")
+    title, given_way = page.tab.locator(".thread-title").bounding_box(), tag.bounding_box()
+    assert title is not None
+    assert given_way is not None
+    assert title["width"] > 4 * given_way["width"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [{"width": 1440, "height": 900}, NARROW])
 def test_several_are_tagged_and_a_tag_is_renamed_and_removed_with_undo(

@@ -171,7 +171,9 @@ def test_a_summary_is_told_with_what_it_saved(store: Store) -> None:
 
 
 def test_the_banner_of_an_import_names_the_tags_that_were_left_out(store: Store) -> None:
-    imported = transfer.import_thread(store, reading.read_document(transfer.export(store, talked(store, "a", "b")))).operation
+    imported = transfer.import_thread(
+        store, reading.read_document(transfer.export(store, talked(store, "a", "b")))
+    ).operation
     notice = operations.describe_notice(imported)
     assert notice is not None
     assert "Left out" not in notice["text"]
