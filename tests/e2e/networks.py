@@ -91,7 +91,7 @@ class Network:
             return
         self.leave()
         button.click()
-        expect(self._page.tab.locator("body")).to_contain_text(UNSAID)
+        expect(self._page.tab.locator("body")).to_contain_text(UNSAID, use_inner_text=True)
         self.come_back()
         (again or button).click()
         if not self._page.dialog.is_visible():
