@@ -125,6 +125,9 @@ def test_a_page_below_a_path_names_nothing_outside_of_it(tmp_path: Path, below: 
         link = app.create_link()
         assert link.startswith(f"{ORIGIN}{BELOW}?token=")
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app.asgi), base_url=ORIGIN) as browser:
+            crossing = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+            again = await browser.get(f"{below}t/a%20b?message=1", headers=crossing)
+            assert "url=/waymark/t/a%20b?message=1" in again.text
             entered = await browser.get(link.removeprefix(ORIGIN).replace(BELOW, below))
             assert "; Path=/waymark/;" in entered.headers["set-cookie"]
             assert re.findall(r'(?:src|data-next|data-root)="([^"?]*)', entered.text) == [
@@ -165,6 +168,15 @@ def test_the_cookie_of_a_sign_in_at_a_provider_is_of_the_path(tmp_path: Path) ->
     assert isinstance(app.sign_in, OidcSignIn)
     assert app.sign_in.provider._client.redirect_uri == "https://waymark.example/waymark/sign-in/callback"
     assert app.sign_in._request_cookie == "__Secure-waymark_request_443"  # one of the whole host would be refused
+    asyncio.run(app.close())
+
+
+def test_a_person_whom_a_proxy_signs_in_again_comes_back_below_the_path(tmp_path: Path) -> None:
+    given: Any = {"data_dir": tmp_path, "model": "demo", "titles": "off", "auth": "proxy", "url_prefix": BELOW}
+    given |= {"proxy_networks": "127.0.0.0/8", "proxy_secret": "s" * 32, "public_url": ORIGIN}
+    app = program.create_app(Settings(**given), port=8050)
+    headers = {"x-forwarded-user": "ann", "x-waymark-proxy-secret": "s" * 32}
+    assert "url=/waymark/" in asyncio.run(fetch(app.asgi, "/sign-in", headers=headers)).text
     asyncio.run(app.close())
 
 
