@@ -21,7 +21,7 @@ from checkpoints import StateError
 from checkpoints.values.limits import MAX_LABEL_CHARS
 from components import page_state
 from components.actions import Action, Answer, Handler
-from components.properties import set_properties
+from components.properties import find_triggered_value, set_properties
 from components.services import Services
 from components.shapes import check_shape
 from words import N_, _, say
@@ -252,7 +252,7 @@ def rows_of(kind: str) -> dict[str, Any]:
 
 def find_pressed_row() -> str:
     """Return the row whose button has triggered the callback. Rows that appear trigger it too: `PreventUpdate`."""
-    if not ctx.triggered or not ctx.triggered[0]["value"]:
+    if not find_triggered_value():
         raise PreventUpdate
     return find_row()
 

@@ -1,11 +1,11 @@
-"""Properties of components set beside an answer: by Dash within its callbacks, else with the reply of a request."""
+"""Properties of components: set beside an answer, by Dash within its callbacks, else with the reply of a request."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from dash import set_props
+from dash import ctx, set_props
 
 from components.replies import to_plain
 
@@ -33,3 +33,9 @@ def collect_properties() -> Iterator[Properties]:
         yield collected
     finally:
         _collected.reset(token)
+
+
+def find_triggered_value() -> Any:
+    """Return the value of the row's part that has triggered the callback. Dash's own has none beyond ASCII."""
+    parts = [part for group in ctx.inputs_list or () if isinstance(group, list) for part in group]
+    return next((part.get("value") for part in parts if part["id"] == ctx.triggered_id), None)

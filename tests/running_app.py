@@ -58,7 +58,7 @@ async def post_json(browser: httpx.AsyncClient, path: str, body: JSON) -> httpx.
 
 def write_id(identifier: JSON) -> str:
     """Write the id of a row's button in Dash's notation. With any other, the row would not be the one that was pressed."""
-    return json.dumps(identifier, sort_keys=True, separators=(",", ":"))
+    return json.dumps(identifier, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 async def press_row(browser: httpx.AsyncClient, kind: str, row: str, values: JSON, *, output: str) -> httpx.Response:

@@ -12,7 +12,7 @@ NEW_LINK: JSON = {"share_results": False, "share_files": False, "share_shows_nam
 
 def row(kind: str, name: str, part: str = "n_clicks") -> str:
     """Return what a part of a row triggers."""
-    return f"{json.dumps({'row': name, 'type': kind}, separators=(',', ':'))}.{part}"
+    return f"{json.dumps({'row': name, 'type': kind}, separators=(',', ':'), ensure_ascii=False)}.{part}"
 
 
 async def change(browser: httpx.AsyncClient, thread: str, trigger: str, values: JSON | None = None, **texts: Any) -> Any:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from dash import Dash, Input, Output, State, ctx, html
+from dash import Dash, Input, Output, State, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from dash_bootstrap_components import Checkbox, Form, Label, Select
@@ -38,7 +38,7 @@ from components.members import MemberRequests
 from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import READER, get_acting_role
-from components.properties import Properties, set_properties
+from components.properties import Properties, find_triggered_value, set_properties
 from components.routes.shared_page import SHARED_PATH
 from components.services import Services
 from components.shapes import check_shape
@@ -240,7 +240,7 @@ def _register_members(app: Dash, members: MemberRequests) -> None:
     async def change_role(_: Any, pathname: str) -> float:
         """Change a role. The row of a field is its person after the role that it showed first."""
         former, _colon, person = find_pressed_row().partition(":")
-        role = check_shape(Literal["editor", "reader"], ctx.triggered[0]["value"], "role")
+        role = check_shape(Literal["editor", "reader"], find_triggered_value(), "role")
         if role == former:
             raise PreventUpdate
         await members.change_role(_name_thread(pathname), person, ThreadRole(role))

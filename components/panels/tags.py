@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from dash_bootstrap_components import Form, Label
@@ -35,7 +35,7 @@ from components.dialog import (
 from components.page_state import PageUpdate
 from components.panel import Panel
 from components.people import READER, get_acting_role
-from components.properties import set_properties
+from components.properties import find_triggered_value, set_properties
 from components.services import Services
 from components.shapes import check_shape
 from components.thread_changes import tag_each
@@ -191,7 +191,7 @@ def _register_names(app: Dash, services: Services) -> None:
     @app.callback(*_change_outputs(), Input(rows_of(NAME), "value"), **CHANGE | {"on_error": _refuse_name})
     async def rename(__: Any) -> tuple[Any, ...]:
         tag_id, _colon, former = find_row().partition(":")
-        name = check_shape(Text, ctx.triggered[0]["value"] or "", "name")
+        name = check_shape(Text, find_triggered_value() or "", "name")
         if name == former:
             # The row has appeared.
             raise PreventUpdate
