@@ -25,10 +25,10 @@ import { watchConfirmations } from "./modules/page/confirmations.mjs";
 import { authorizeDash, watchRequests } from "./modules/page/watched-callbacks.mjs";
 import { watchSession } from "./modules/page/own-session.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
-import { watchNetworkReturn, watchRepeatedPresses } from "./modules/page/dialog-problems.mjs";
+import { isUnconfirmed, watchNetworkReturn, watchRepeatedPresses } from "./modules/page/dialog-problems.mjs";
 import { clearFields, closeDialog, focusInDialog, navigate, openDialog, readAgain } from "./modules/page/callbacks.mjs";
 import { watchVersion } from "./modules/page/new-version.mjs";
-import { watchPeople } from "./modules/dialogs/people.mjs";
+import { watchSignOut } from "./modules/page/leaving.mjs";
 import { closeSheets, leaveSheets, watchPanes } from "./modules/page/panes.mjs";
 import { actOnCompared, appendDraft, choosePlaces } from "./modules/dialogs/places.mjs";
 import { showLink } from "./modules/dialogs/sharing.mjs";
@@ -56,6 +56,7 @@ const clientside = {
   choosePlaces,
   cycleTheme,
   focusInDialog,
+  isUnconfirmed,
   navigate,
   clearFields,
   forgetConnection,
@@ -86,7 +87,7 @@ watchExports();
 watchFileLinks();
 watchPerson();
 watchSession();
-watchPeople();
+watchSignOut();
 watchNetworkReturn();
 watchRepeatedPresses();
 watchRequests();

@@ -126,8 +126,8 @@ def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
 class ReadDialog:
     """A dialog that the button `opener`, or the browser's `openDialogAbout`, opens, and whose content is read then.
 
-    `read` returns the content for the conversation of the page's address, or for none. `fields` are the form above it, which
-    a reading leaves alone. The title is marked for translation.
+    With an opener of all rows (`rows_of`) it is about the row. `read` returns the content for the conversation of the page's
+    address, or for none. `fields` are the form above it, which a reading leaves alone. The title is marked for translation.
 
     A callback that changes something has the output `changed_output(X)` and returns `mark_change()`: the dialog is then read
     again. So one callback alone writes the content, and Dash drops the answer to an older reading.
@@ -135,7 +135,7 @@ class ReadDialog:
 
     identifier: str
     title: str
-    opener: str | None
+    opener: str | dict[str, Any] | None
     read: Callable[..., Awaitable[Sequence[Any]]]
     fields: Callable[[], Sequence[Component]] = _build_nothing
     buttons: Callable[[], Sequence[Component]] = _build_nothing
@@ -210,7 +210,7 @@ def mark_change() -> float:
     return time.time()
 
 
-def open_on(app: Dash, identifier: str, opener: str, *parts: str) -> None:
+def open_on(app: Dash, identifier: str, opener: str | dict[str, Any], *parts: str) -> None:
     """Open a dialog with the press of a button, and note the time in `X-opened`. A reading fills these parts as well."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "openDialog"),

@@ -7,7 +7,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from addresses import build_address
-from components.panels import chat, history, outage, password, person, threads, undo_redo
+from components.panels import chat, history, outage, password, people_dialog, person, threads, undo_redo
 from components.widgets import Icon, build_menu_item
 from words import N_, _
 
@@ -122,9 +122,10 @@ def _build_menu(items: Sequence[Component], app_items: Sequence[Component]) -> l
         undo_redo.build_clear_item(),
     ]
     of_conversation = [redo, *items, html.Div(changes, id=undo_redo.Ids.CHANGES, hidden=True)]
+    own = person.build_line([people_dialog.build_item(), password.build_item()])
     return [
         _build_group("more-conversation", _("This conversation"), of_conversation),
-        _build_group("more-app", "Waymark", [*app_items, keys, theme, person.build_line([password.build_item()])]),
+        _build_group("more-app", "Waymark", [*app_items, keys, theme, own]),
     ]
 
 

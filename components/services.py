@@ -10,8 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
-from starlette.types import Scope
-
 from agent.context.prices import Prices
 from agent.events import HeadMoved
 from agent.models.catalog import DEMO_SPECS
@@ -31,7 +29,7 @@ from components.model_connector import ModelConnector
 from components.people import name_for_owner
 from components.shared_pages import SharedPages
 from components.shared_reads import SharedReads
-from components.sign_in import OwnSessions
+from components.sign_in import OwnSessions, ServerPeople
 from components.transfers.long_requests import LongRequests
 from components.transfers.uploads import Uploads
 from components.workers.redacted_exports import RedactedExports
@@ -151,11 +149,8 @@ class Services:
     wire: "PostgresqlWire | None" = None
     # The proxy that signs people in has this sign-out address.
     sign_out_url: str | None = None
-    # People sign in here, and not at a proxy.
-    has_own_sign_in: bool = False
-    # It takes the request and the former and the new password, and returns the problem or an empty text. None if people have
-    # no passwords here.
-    change_password: Callable[[Scope, str, str], Awaitable[str]] | None = None
+    # The people who sign in here; None if nobody does, or a single person.
+    people: ServerPeople | None = None
     # The sessions of people who sign in here; None if nobody does.
     sessions: OwnSessions | None = None
     audit_days: int = DEFAULT_AUDIT_DAYS

@@ -1,4 +1,4 @@
-"""The lists in the dialog of a conversation's people and links."""
+"""The lists in the dialogs of a conversation's people and links, and of the people of a server."""
 
 import re
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def _build_link(share: Share, name: str | None) -> Component:
     ]
     joined = [part for fact in facts for part in (" · ", *fact)][1:]
     revoke = build_row_button(_("Revoke"), "share-revoke", share.id, _("Revoke: {purpose}", purpose=purpose))
-    return _build_line("share-link", purpose, joined, [revoke])
+    return build_line("share-link", purpose, joined, [revoke])
 
 
 def _put_time(sentence: str, moment: str) -> list[Any]:
@@ -80,27 +80,33 @@ def build_people(people: ConversationPeople) -> list[Component]:
         return [_build_own_member(each) for each in people.members]
     lines = [_build_member(each) for each in people.members]
     about = html.Li(_("{name} has let you into this conversation.", name=people.owner), className="share-about")
-    return [about, _build_line("member", people.owner, [_("owner")]), *lines]
+    return [about, build_line("member", people.owner, [_("owner")]), *lines]
 
 
 def _build_member(member: Member) -> Component:
     is_own = member.person == get_acting_owner()
     leave = [build_row_button(_("Leave"), "member-leave", "own")] if is_own else []
-    return _build_line("member", describe_person(member.person), [_(ROLES[member.role])], leave)
+    return build_line("member", describe_person(member.person), [_(ROLES[member.role])], leave)
 
 
 def _build_own_member(member: Member) -> Component:
     """Build the line of a member for the owner, who changes the role and removes them."""
     person, name = member.person, describe_person(member.person)
-    kind, row = "member-role", f"{member.role}:{person}"
-    label = build_row_label(_("What {name} may do", name=name), kind, row, "visually-hidden")
-    # The name is that of the same field in the next reading: see assets/modules/page/lost-focus.mjs.
-    role = Select(list_roles(), member.role, id={"type": kind, "row": row}, name=f"role:{person}")
+    role = build_role_field("member-role", list_roles(), member.role, person, _("What {name} may do", name=name))
     remove = build_row_button(_("Remove"), "member-remove", person, _("Remove {name}", name=name))
-    return _build_line("member", name, [], [html.Span([label, role]), remove])
+    return build_line("member", name, [], [role, remove])
 
 
-def _build_line(kind: str, name: str, about: Sequence[Any], buttons: Sequence[Component] = ()) -> Component:
+def build_role_field(kind: str, roles: list[dict[str, str]], role: str, person: str, label: str) -> Component:
+    """Build the field for the role of a person. Its row is the person after the role that it shows first."""
+    row = f"{role}:{person}"
+    # The name is that of the same field in the next reading: see assets/modules/page/lost-focus.mjs.
+    field = Select(roles, role, id={"type": kind, "row": row}, name=f"role:{person}")
+    return html.Span([build_row_label(label, kind, row, "visually-hidden"), field])
+
+
+def build_line(kind: str, name: Any, about: Sequence[Any], buttons: Sequence[Component] = ()) -> Component:
+    """Build a row with a name, what is said about it, and buttons."""
     named: Any = {"data-testid": kind}
     quiet = [html.P(list(about), className="quiet")] if about else []
     return html.Li([html.Div([html.P(name, dir="auto"), *quiet], className="share-text"), *buttons], **named)

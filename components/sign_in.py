@@ -1,6 +1,6 @@
-"""The sign-in as the panels see it: the request of a callback, and the sessions of its person.
+"""The sign-in as the panels see it: the request of a callback, the sessions of its person, and the people of the server.
 
-`server.session` implements it. That package imports nothing of the page.
+`server.session` and `people.admin` implement it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -9,6 +9,10 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from starlette.types import Scope
+
+from checkpoints.people.account_rows import Account, Role
+from checkpoints.people.accounts import Invitation
+from checkpoints.upkeep.person_erasure import PersonErasure
 
 _request: ContextVar[Scope] = ContextVar("request")
 
@@ -51,3 +55,36 @@ class OwnSessions(Protocol):
     async def end(self, request: Scope, session_ids: Collection[str]) -> str:
         """End those that are the person's own. Return a problem, or an empty text."""
         ...
+
+
+class ServerPeople(Protocol):
+    """The people who sign in here. The changes are for admins, and raise `InvalidAccountError`."""
+
+    @property
+    def has_passwords(self) -> bool:
+        """Return whether people have passwords and invitations. Otherwise a provider knows them and their roles."""
+        ...
+
+    async def change_password(self, request: Scope, former: str, new: str) -> str:
+        """Change the password of a request's person. Return the problem, or an empty text."""
+        ...
+
+    async def list_people(self) -> Sequence[tuple[Account, int]]:
+        """Return the accounts, each with the number of browsers where it is signed in."""
+        ...
+
+    async def list_links(self) -> Sequence[Invitation]: ...
+
+    async def make_link(self, request: Scope, role: Role, days: int, person: str | None = None) -> str:
+        """Make a link for a single use: for a new person, or for a new password of a person."""
+        ...
+
+    async def end_link(self, request: Scope, link_id: str) -> None: ...
+
+    async def change_role(self, request: Scope, name: str, role: Role) -> None: ...
+
+    async def count_things(self, name: str) -> PersonErasure:
+        """Count what `erase` would erase."""
+        ...
+
+    async def erase(self, request: Scope, name: str) -> PersonErasure: ...

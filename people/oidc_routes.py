@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from addresses import read_path
-from people import admin
 from people.admin import PeopleAdmin
 from people.forms import clean_next_path, read_form
 from people.oidc_sign_in import CALLBACK_PATH, OidcSignIn
@@ -41,5 +40,3 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
     @server.get(CALLBACK_PATH)
     async def finish(request: Request) -> Response:
         return await authentication.finish(request)
-
-    admin.add_routes(server, people)

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from addresses import read_path
 from checkpoints import StoreUnavailableError
 from checkpoints.people.accounts import InvalidInvitationError
-from people import admin
 from people.admin import PeopleAdmin
 from people.forms import clean_next_path, read_form
 from people.pages import JOIN_PATH
@@ -59,8 +58,6 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
             # The form may have been sent before without an answer. Then its link is used up, and its password fits.
             entered = await authentication.sign_in(request.scope, {"name": name, "password": password})
             return entered if entered.status_code == HTTPStatus.OK else _refuse_link(authentication, error)
-
-    admin.add_routes(server, people)
 
 
 def _refuse_link(authentication: PasswordSignIn, error: InvalidInvitationError) -> Response:

@@ -120,8 +120,7 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
     If people sign in here behind a proxy that adds TLS, only addresses of this machine are served.
     """
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    if way_in.people is not None and way_in.people.has_passwords:
-        services = replace(services, change_password=way_in.people.change_password)
+    services = replace(services, people=way_in.people)
     if way_in.sign_in is not None:
         services = replace(services, sessions=session_routes.OwnSessions(way_in.sign_in))
     page_files, public_url = load_page_files(), way_in.public_url

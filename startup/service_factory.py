@@ -71,7 +71,6 @@ def build_services(parts: Parts) -> Services:
         uploads=build_uploads(store, blocking),
         wire=wire,
         sign_out_url=settings.sign_out_url,
-        has_own_sign_in=settings.auth in ("password", "oidc"),
         audit_days=settings.audit_days,
     )
 

@@ -71,7 +71,8 @@ async def post_callback(
 ) -> httpx.Response:
     """Run the callback that an input triggers and that writes this output; values by id.property.
 
-    A part of a row triggers by its whole id, as JSON in Dash's notation. Without a value it is a press.
+    A part of a row triggers by its whole id, as JSON in Dash's notation. Without a value it is a press. The only row of a
+    kind has its value under the kind.
     """
     row = json.loads(trigger.rpartition(".")[0]) if trigger.startswith("{") else None
 
@@ -86,6 +87,9 @@ async def post_callback(
         return {**part, "value": values.get(f"{part['id']}.{part['property']}")}
 
     def fill_row(part: JSON) -> list[JSON]:
+        kind = json.loads(part["id"])["type"]
+        if (name := f"{kind}.{part['property']}") in values:
+            return [{"id": {"type": kind, "row": "own"}, "property": part["property"], "value": values[name]}]
         return [{"id": row, "property": part["property"], "value": values.get(trigger, 1)}] if is_trigger(part) else []
 
     part = next(

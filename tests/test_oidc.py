@@ -31,11 +31,12 @@ from people import sign_in_limits
 from people.oidc_sign_in import OidcSignIn
 from server.bounded_log import MAX_LINES
 from startup import page_server
-from tests import walk
+from tests import people_dialog, walk
 from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider, reply_with
 from tests.page_key import read_page_key
 from tests.people import NOTHING
 from tests.running_app import post_callback
+from tests.sharing import row
 
 JSON = dict[str, Any]
 URL = "https://waymark.example"
@@ -213,7 +214,7 @@ def test_each_sign_in_renews_the_role_and_ends_what_had_the_former(hire: Any) ->
     async def story() -> None:
         async with hire() as team, team.browser() as first, team.browser() as second, team.browser() as third:
             await team.come_in(first, groups=["bosses"])
-            assert (await first.post("/api/people", json={})).status_code == 200
+            assert (await people_dialog.read_people(first)).status_code == 200
             await team.come_in(second, groups=["user_graphs"])
             assert [await is_in(each) for each in (first, second)] == [False, True]
             assert team.list_people() == [("Ann", "reader")]
@@ -498,14 +499,18 @@ def test_an_admin_sees_and_erases_people_and_makes_no_links(hire: Any) -> None:
         async with hire() as team, team.browser() as ann, team.browser() as bob:
             await team.come_in(ann, groups=["bosses"])
             await team.come_in(bob, sub="2", name="Bob")
-            assert (await bob.post("/api/people", json={})).status_code == 404
-            listed = (await ann.post("/api/people", json={})).json()
-            assert ([each["name"] for each in listed["people"]], listed["has_passwords"]) == (["Ann", "Bob"], False)
-            for path in ("/links", "/links/end", "/role"):
-                assert (await ann.post(f"/api/people{path}", json={"name": "Bob", "role": "admin"})).status_code == 404
+            assert (await people_dialog.read_people(bob)).status_code == 400
+            listed = await people_dialog.read_people(ann)
+            assert people_dialog.list_people(listed) == ["Ann", "Bob"]
+            assert people_dialog.list_roles(listed) == []
+            role = row("person-role", "member:Bob", "value")
+            for trigger in ("people-form.n_submit", row("person-link-end", "a"), role):
+                values = {role: "admin", "people-role.value": "admin", "people-days.value": "7"}
+                reply = await post_callback(ann, trigger, values, output=people_dialog.CHANGED)
+                assert (reply.status_code, "Not found." in reply.text) == (400, True)
             values = dict.fromkeys(("password-dialog-former.value", "password-dialog-new.value"), "x")
             assert (await post_callback(ann, "password-dialog-form.n_submit", values)).status_code == 400
-            await ann.post("/api/people/erase", json={"name": "Bob", "confirmed": "Bob"})
+            assert await people_dialog.erase(ann, "Bob") is None
             assert not await is_in(bob)
 
     run(story)

@@ -21,7 +21,7 @@ from components.transfers import shared_requests
 from components.transfers.long_requests import HEADER
 from config import Settings
 from people import passwords
-from tests import walk
+from tests import people_dialog, walk
 from tests.agent.run.wires import until
 from tests.checkpoints import tables
 from tests.components.transfers.test_long_requests import hold_at, write_long
@@ -92,7 +92,7 @@ def test_who_signs_in_at_one_server_is_known_at_the_other_until_either_ends_the_
             assert [await is_in(each) for each in (here, there)] == [False, False]
             here, there = await opened.sign_in("bob")
             _, ann = await opened.sign_in("ann")
-            await ann.post("/api/people/role", json={"name": "bob", "role": "reader"})
+            await people_dialog.change_role(ann, "bob", "reader")
             assert [await is_in(each) for each in (here, there)] == [False, False]
 
     asyncio.run(story())
@@ -194,8 +194,7 @@ def test_who_is_erased_at_one_server_while_the_other_writes_their_answer_leaves_
             action = {"type": "send", "request_id": request_id, "text": "a long answer, please"}
             await here.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
             await until(lambda: opened.apps[0].services.runner.active_runs.by_thread)
-            reply = await ann.post("/api/people/erase", json={"name": "bob", "confirmed": "bob"})
-            assert reply.json()["erased"][0] == "1 conversation"
+            assert await people_dialog.erase(ann, "bob") is None
             await until(lambda: not opened.apps[0].services.runner.active_runs.by_thread)
             assert [await is_in(each) for each in (here, there, ann)] == [False, False, True]
             assert (await sign_in(there, "bob")).status_code == 401

@@ -166,7 +166,7 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
         return by_name[name]
     if identifier.endswith("-changed"):  # when what a dialog shows was changed
         return 1
-    if identifier.endswith("-opened"):  # when a dialog was opened, and about what
+    if identifier.endswith("-opened") and identifier not in VALUES:  # when a dialog was opened, and about what
         places = dict.fromkeys(("one", "other", "place"), "branch:<branch>")
         return {"at": 1, "about": {"id": "<checkpoint>", "name": "walked", "threads": ["<thread>"], **places}}
     return VALUES[identifier]  # a KeyError: say there what it is
@@ -179,6 +179,7 @@ ROWS: dict[str, str] = {  # what the rows of a list are, by the kind of their bu
     **{"setting": "instructions", "default-instructions": "own"},
     **{"tag-name": "<tag>:heron", "tag-remove": "<tag>:heron", "tag-restore": "<tag>", "tag-undo": "last"},
     **{"tag-give": "walked", "tag-take": "heron", "bring-back": "1:<thread>"},
+    **{"person-role": "member:ann", "person-password": "ann", "person-link-end": "<share>", "person-named": "own"},
 }
 
 
@@ -195,6 +196,8 @@ VALUES: JSON = {  # by the ids of components
     **{"share-name": "ann", "share-role": "reader", "member-role": "reader"},
     **{"tag-name": "walked", "tag-choice-field": "walked"},
     **{"tags-done": {"tag": "<tag>", "former": "walked", "text": "walked"}},
+    **{"people-role": "reader", "people-days": "1", "person-role": "reader", "person-named": "ann"},
+    "person-erasure-opened": {"at": 1, "about": "ann"},
 }
 
 

@@ -87,16 +87,16 @@ def register(app: Dash, services: Services) -> None:
         on_error=partial(report_in, Ids.DIALOG),
     )
     async def save(__: Any, former: Password, new: Password) -> tuple[Any, Any]:
-        if services.change_password is None:
+        if services.people is None or not services.people.has_passwords:
             raise MalformedRequestError(_("Not found."))
-        if problem := await services.change_password(get_request(), former, new):
+        if problem := await services.people.change_password(get_request(), former, new):
             show_problem(Ids.DIALOG, problem)
             return no_update, no_update
         return False, page_state.report_problem(_("The password is changed. Your other browsers are signed out."))
 
 
 def show(services: Services, _: PageLocation) -> Properties:
-    return {Ids.BUTTON: {"hidden": services.change_password is None}}
+    return {Ids.BUTTON: {"hidden": services.people is None or not services.people.has_passwords}}
 
 
 PANEL = Panel(register=register, dialogs=build_dialogs, show=show)

@@ -141,5 +141,6 @@ def test_120_hostile_names_of_people_run_and_load_nothing(server: Server, tmp_pa
 
 
 def people_name(page: Page) -> str:
-    """The name in the title of the open erasure."""
-    return page.dialog.get_by_role("heading").first.inner_text().removeprefix("Erase ").removesuffix("?")
+    """The name in the first sentence of the open erasure."""
+    sentence = page.dialog.get_by_text("This erases").first.inner_text()
+    return sentence.removeprefix("This erases ").removesuffix(" and all that is theirs, for good:")

@@ -238,7 +238,7 @@ def test_an_erasure_by_keyboard_shows_how_far_it_is_is_cancelled_refused_and_don
     with admin.tab.expect_response("**/cancel"):
         keys.press(admin.dialog.get_by_role("button", name="Close", exact=True))
     gate.opened.set()
-    expect(admin.dialog.get_by_role("alert")).to_have_text("It was cancelled.")
+    expect(admin.dialog.get_by_role("alert")).to_contain_text("It was cancelled.")
     expect(progress(admin)).to_have_count(0)
     expect(admin.dialog.get_by_test_id("person")).to_have_count(2)
     expect(admin.dialog.get_by_role("button", name="Erase bob")).to_be_focused()
@@ -255,7 +255,7 @@ def test_an_erasure_by_keyboard_shows_how_far_it_is_is_cancelled_refused_and_don
         keys.press(button)
         expect(button).to_be_disabled()  # once the progress is shown
         refusal.set()
-        expect(admin.dialog.get_by_role("alert")).to_have_text("Not now.")
+        expect(admin.dialog.get_by_role("alert")).to_contain_text("Not now.")
         expect(button).to_be_enabled()
         keys.expect_focus()
     keys.press(button)

@@ -68,9 +68,9 @@ def test_a_role_and_a_password_are_changed_once(new_page: NewPage, name: str) ->
     if network.is_away:
         network.leave()
         role.select_option(label="Reader")
-        expect(ann.dialog.get_by_role("alert")).to_contain_text("cannot be read or changed right now")
-        expect(role).to_have_value("member")
+        expect(ann.dialog.get_by_role("alert")).to_contain_text("The server does not answer.")
         network.come_back()
+        expect(role).to_have_value("member")
     role.select_option(label="Reader")
     expect(line_of(ann, "bob")).to_contain_text("not signed in")
     expect(role).to_have_value("reader")

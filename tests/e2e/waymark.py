@@ -182,8 +182,8 @@ class Page:
 
     @property
     def dialog(self) -> Locator:
-        """The dialog that is open; waits until it is wholly there."""
-        return self.tab.locator(".modal.show")
+        """The dialog that is open, the upper one of two; waits until it is wholly there."""
+        return self.tab.locator(".modal.show").last
 
     @property
     def notice(self) -> Locator:

@@ -36,15 +36,17 @@ export function navigate(head) {
 }
 
 /**
- * Clientside callback: open a dialog, and let its content be read anew. What it showed before goes.
- * @param {number|undefined} clicks of its button
+ * Clientside callback: open a dialog, and let its content be read anew. What it showed before goes. It is about the row of
+ * its button, where that has one.
+ * @param {object} _clicks of its button, or of the buttons of all rows
  * @param {string} dialog its id
  * @param {...string} parts of it that a reading fills
  */
-export function openDialog(clicks, dialog, ...parts) {
-  if (!clicks) return [getNoUpdate(), getNoUpdate()];
+export function openDialog(_clicks, dialog, ...parts) {
+  const { triggered, triggered_id: button } = window.dash_clientside.callback_context;
+  if (!triggered[0]?.value) return [getNoUpdate(), getNoUpdate()]; // a row has appeared
   clearDialog(dialog, parts);
-  return [true, { at: Date.now(), about: null }];
+  return [true, { at: Date.now(), about: button?.row ?? null }];
 }
 
 /**

@@ -88,3 +88,6 @@ export function watchRepeatedPresses() {
     true, // before anybody else
   );
 }
+
+/** Clientside callback: whether a name is not yet written as that of the row that a dialog is about. */
+export const isUnconfirmed = ([typed], opened) => !typed || typed !== opened?.about;

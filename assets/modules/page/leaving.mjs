@@ -8,8 +8,15 @@ import { _ } from "../lib/words.mjs";
 
 const FAILED_TEXT = _("Signing out failed. Please try again.");
 
+/** Sign out with each of the buttons for it. */
+export function watchSignOut() {
+  document.addEventListener("click", ({ target }) => {
+    if (/** @type {Element} */ (target).closest?.("#leave, #sessions-sign-out")) signOut();
+  });
+}
+
 /** End the session, and leave the page. The sockets that close meanwhile ask for no other session. */
-export async function signOut() {
+async function signOut() {
   setLeaving(true);
   const reply = await fetchAsPage(buildApi("sessions/current/end"), { method: "POST" }).catch(() => null);
   if (reply?.ok) {
