@@ -5,8 +5,8 @@
  * into one file (server/static_files.py).
  */
 import { Composer } from "./modules/composer/composer.mjs";
-import { watchFieldDirections } from "./modules/lib/direction.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
+import { watchFieldDirections } from "./modules/lib/direction.mjs";
 import { Markup } from "./modules/lib/markup.mjs";
 import { beginPanels, readPanels, watchReturns } from "./modules/lib/panels.mjs";
 import { watchPerson } from "./modules/lib/session.mjs";
@@ -31,6 +31,8 @@ import { watchVersion } from "./modules/page/new-version.mjs";
 import { watchSignOut } from "./modules/page/leaving.mjs";
 import { closeSheets, leaveSheets, watchPanes } from "./modules/page/panes.mjs";
 import { actOnCompared, appendDraft, choosePlaces } from "./modules/dialogs/places.mjs";
+import { readPrompts } from "./modules/dialogs/prompt-library.mjs";
+import { insertPromptOfRow } from "./modules/dialogs/prompts.mjs";
 import { showLink } from "./modules/dialogs/sharing.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
 import { followOutage } from "./modules/page/outage.mjs";
@@ -64,6 +66,7 @@ const clientside = {
   closeSheets,
   openDialog,
   showLink,
+  insertPromptOfRow,
   noteChoice,
   showOptions,
   chooseOptions,
@@ -71,6 +74,7 @@ const clientside = {
   leaveSheets,
   readAgain,
   readPanels,
+  readPrompts,
   followOutage,
   showUpdateToast,
   markToast,

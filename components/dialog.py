@@ -215,7 +215,7 @@ def open_on(app: Dash, identifier: str, opener: str | dict[str, Any], *parts: st
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "openDialog"),
         Output(identifier, "is_open", allow_duplicate=True),
-        Output(f"{identifier}-opened", "data"),
+        Output(f"{identifier}-opened", "data", allow_duplicate=True),
         Input(opener, "n_clicks"),
         State(identifier, "id"),
         *(State(part, "id") for part in parts),

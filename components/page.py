@@ -41,6 +41,7 @@ from components.panels import (
     password,
     people_dialog,
     person,
+    prompts,
     restore_dialog,
     run_again,
     sessions,
@@ -98,6 +99,7 @@ PANELS: tuple[Panel, ...] = (
     app_settings.PANEL,
     sessions.PANEL,
     audit.PANEL,
+    prompts.PANEL,
 )
 
 

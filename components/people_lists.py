@@ -57,7 +57,7 @@ def _build_person(account: Account, browsers: int, *, has_passwords: bool) -> Co
         role = build_role_field(ROLE, _list_roles(), account.role, name, _("Role of {name}", name=name))
         buttons = [role, build_row_button(_("New password"), PASSWORD, name, label)]
     erase = build_row_button(_("Erase…"), ERASE, name, _("Erase {name}", name=name), once=False)
-    together = html.Div([*buttons, erase], className="people-buttons")
+    together = html.Div([*buttons, erase], className="share-buttons")
     return build_line("person", shown, [signed_in if browsers else _("not signed in")], [together])
 
 

@@ -44,6 +44,7 @@ def prepare(page: Page, fake_openai: FakeOpenAI) -> None:
     page.confirm("Close")
     page.tab.locator(".toast .btn-close").click()
     run_command(page, "/prompts")
+    page.dialog.locator(".prompts").wait_for()
     if not page.tab.get_by_test_id("prompt").count():
         _fill_prompt(page)
         page.dialog.get_by_role("button", name="Save").click()
@@ -60,7 +61,7 @@ def run_command(page: Page, command: str) -> None:
 
 def _fill_prompt(page: Page) -> None:
     page.dialog.get_by_role("button", name="New prompt").click()
-    form = page.tab.get_by_role("form", name="Prompt")
+    form = page.dialog
     form.get_by_label("Name").fill("Translation")
     form.get_by_label("Text").fill(PROMPT)
 

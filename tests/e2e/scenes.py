@@ -92,7 +92,7 @@ def _write_prompt(page: Page) -> None:
     dialogs.run_command(page, "/prompts")
     for name, text in (("Translate", "Translate {{text}} into {{language}}."), ("Review", "Review {{file}} as an auditor.")):
         page.dialog.get_by_role("button", name="New prompt").click()
-        form = page.tab.get_by_role("form", name="Prompt")
+        form = page.dialog
         form.get_by_label("Name").fill(name)
         form.get_by_label("Text").fill(text)
         page.dialog.get_by_role("button", name="Save").click()

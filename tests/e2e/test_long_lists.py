@@ -198,7 +198,7 @@ def test_a_long_library_shows_what_was_deleted(enter: Enter) -> None:
     expect(undo).to_be_in_viewport(ratio=1)
     look_at_whole(page, "a prompt that was deleted")
     expect_focus_seen(page)
-    page.tab.route("**/api/prompts", lambda route: route.fulfill(status=503, body="Not now.\n"))
+    page.tab.route("**/_dash-update-component*", lambda route: route.fulfill(status=503, body="Not now.\n"))
     keys.press(undo)
     expect(page.dialog.get_by_role("alert")).to_be_in_viewport(ratio=1)
     look_at_whole(page, "a prompt that could not be brought back")

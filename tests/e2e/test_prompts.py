@@ -24,7 +24,7 @@ def open_library(page: Page) -> None:
 
 
 def save_prompt(page: Page, name: str, text: str = "") -> None:
-    form = page.tab.get_by_role("form", name="Prompt")
+    form = page.dialog
     form.get_by_label("Name").fill(name)
     if text:
         form.get_by_label("Text").fill(text)
@@ -59,13 +59,14 @@ def test_a_message_becomes_a_prompt_and_its_variables_are_asked_for(
 def expect_gone_after_a_late_reply(page: Page, name: str) -> None:
     """Delete a prompt in a dialog that is closed before the reply. The commands no longer offer it."""
     open_library(page)
+    expect(prompts(page)).to_have_count(1)
     held: list[Route] = []
-    page.tab.route("**/api/prompts/*/delete", lambda route: held.append(route))  # noqa: PLW0108  a bound method of a list has no attributes
-    with page.tab.expect_request("**/api/prompts/*/delete"):
+    page.tab.route("**/_dash-update-component*", lambda route: held.append(route))  # noqa: PLW0108  a bound method of a list has no attributes
+    with page.tab.expect_request("**/_dash-update-component*"):
         prompts(page).filter(has_text=name).get_by_role("button", name="Delete").click()
     page.dialog.get_by_role("button", name="Close").click()
     expect(page.tab.locator(".modal")).to_have_count(0)
-    with page.tab.expect_response("**/api/prompts/*/delete"):
+    with page.tab.expect_response("**/api/prompts"):
         held[0].continue_()
     page.composer.fill("/")
     expect(page.tab.get_by_role("option", name="Insert a prompt")).to_be_disabled()

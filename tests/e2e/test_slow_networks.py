@@ -99,7 +99,7 @@ def test_a_prompt_is_saved_and_deleted_once(page: Page, name: str) -> None:
     open_library(page)
     page.dialog.get_by_role("button", name="New prompt").click()
     network = Network(page, name)
-    form = page.tab.get_by_role("form", name="Prompt")
+    form = page.dialog
     form.get_by_label("Name").fill("Greeting")
     form.get_by_label("Text").fill("Good day")
     network.press(page.dialog.get_by_role("button", name="Save", exact=True))

@@ -226,10 +226,7 @@ async def post(browser: httpx.AsyncClient, request: Any) -> httpx.Response:
     return await browser.post(CALLBACK_PATH, content=json.dumps(request), headers={"content-type": "application/json"})
 
 
-JSON_PATHS = ("/api/prompts",)
-
-
-@pytest.mark.parametrize("path", ["/api/panels", "/api/actions/threads", *JSON_PATHS])
+@pytest.mark.parametrize("path", ["/api/panels", "/api/actions/threads"])
 def test_the_values_of_every_json_body_are_counted_before_it_is_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:

@@ -1,12 +1,12 @@
-/** The library of prompts as the page knows it, and the requests that read and change it. */
+/** The library of prompts as the message field knows it, and the requests that read it. */
 import { buildApi } from "../lib/addresses.mjs";
 import { announceChoices } from "../lib/commands.mjs";
 import { send } from "../lib/send.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
-export const ADDRESS = buildApi("prompts");
-export const FAILURE_TEXT = _("The prompts could not be read or changed. Please try again.");
+const ADDRESS = buildApi("prompts");
+const FAILURE_TEXT = _("The prompts could not be read. Please try again.");
 export const VARIABLE = /\{\{\s*([\p{L}\p{N}_][\p{L}\p{N}_ -]{0,39}?)\s*\}\}/gu;
 
 /**
@@ -17,18 +17,15 @@ export const VARIABLE = /\{\{\s*([\p{L}\p{N}_][\p{L}\p{N}_ -]{0,39}?)\s*\}\}/gu;
 /** @type {{items: PromptItem[]|null}} null until they are read */
 export const library = { items: null };
 
-/** @param {PromptItem[]} items the newest list */
-export function keepPrompts(items) {
-  library.items = items;
+/** Read the list: when it is old, and as a clientside callback, after a change in the dialog. */
+export async function readPrompts() {
+  const { reply } = await send(ADDRESS, { failureText: FAILURE_TEXT });
+  if (reply === null) return;
+  library.items = reply.prompts;
   announceChoices();
 }
 
-export async function readPrompts() {
-  const { reply } = await send(ADDRESS, { failureText: FAILURE_TEXT });
-  if (reply !== null) keepPrompts(reply.prompts);
-}
-
-/** @returns {Promise<Prompt|null>} null: the user knows that it cannot be read */
+/** @param {{id: string}} item @returns {Promise<Prompt|null>} null: the user knows that it cannot be read */
 export async function fetchPrompt({ id }) {
   const { reply, status } = await send(`${ADDRESS}/${id}`, { failureText: FAILURE_TEXT });
   if (reply === null) showToast(status === 404 ? _("This prompt was deleted.") : FAILURE_TEXT);

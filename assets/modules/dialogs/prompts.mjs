@@ -1,12 +1,12 @@
-/** Prompts: their commands, and the ways to their dialogs. A prompt is text, never HTML. */
+/** Prompts: their commands, and the ways to their dialogs (components/panels/prompts.py). A prompt is text, never HTML. */
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
+import { openDialogAbout } from "../page/callbacks.mjs";
 import { showDialog } from "../page/keys.mjs";
 import { VARIABLE, fetchPrompt, library, readPrompts } from "./prompt-library.mjs";
 
 const FAILURE_TEXT = _("The prompts could not be loaded. Please try again.");
 const READ_AGAIN_MS = 5000; // another tab may have changed them
-const PromptsDialog = lazy(() => import("./prompts.lazy.mjs"), "PromptsDialog", FAILURE_TEXT);
 const VariablesDialog = lazy(() => import("./prompt-variables.lazy.mjs"), "VariablesDialog", FAILURE_TEXT);
 
 /**
@@ -16,17 +16,26 @@ const VariablesDialog = lazy(() => import("./prompt-variables.lazy.mjs"), "Varia
 const field = { readAt: -Infinity, insert: () => undefined };
 
 /** Open the library; with a text, the form for a new prompt. @param {string} [text] */
-export const openPrompts = (text = "") => showDialog(PromptsDialog, { text, onInsert: insertPrompt });
+export const openPrompts = (text = "") =>
+  text ? openDialogAbout({ text }, "prompt-dialog", "prompt-about") : openDialogAbout(null, "prompts-dialog");
 
 /**
  * Insert a prompt into the field. Its variables are asked for first.
- * @param {import("./prompt-library.mjs").PromptItem} item
+ * @param {{id: string}} item
  */
-export async function insertPrompt(item) {
+async function insertPrompt(item) {
   const prompt = await fetchPrompt(item);
   if (prompt === null) return;
   if (prompt.text.search(VARIABLE) < 0) field.insert(prompt.text);
   else showDialog(VariablesDialog, { prompt, onInsert: field.insert });
+}
+
+/** Clientside callback: insert the prompt in whose row a button was pressed, and close the list. */
+export function insertPromptOfRow() {
+  const { triggered, triggered_id: button } = window.dash_clientside.callback_context;
+  if (!triggered[0]?.value) return window.dash_clientside.no_update; // a row has appeared
+  insertPrompt({ id: button.row });
+  return false;
 }
 
 function readWhenOld() {

@@ -1,0 +1,232 @@
+"""The library of prompts: listed, written, edited and deleted. The message field inserts them (assets/modules/dialogs)."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any
+from uuid import NAMESPACE_OID, uuid5
+
+from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash.development.base_component import Component
+from dash_bootstrap_components import Form, Label
+from dash_bootstrap_components import Input as TextInput
+from dash_bootstrap_components import Textarea as TextArea
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from checkpoints import get_acting_owner
+from checkpoints.saved_prompts import SavedPrompt, SavedPrompts
+from checkpoints.values.limits import MAX_LABEL_CHARS, MAX_NUMBER
+from checkpoints.values.text import shorten
+from components.dialog import (
+    ReadDialog,
+    build_row_button,
+    changed_output,
+    find_pressed_row,
+    mark_change,
+    open_on,
+    report_in,
+    rows_of,
+)
+from components.panel import Panel
+from components.properties import set_properties
+from components.services import Services
+from components.shapes import check_shape
+from components.views.shown_text import MAX_BEGINNING_CHARS
+from components.widgets import Icon
+from words import N_, _
+
+MAX_NAME_CHARS = 120
+# The kinds of the buttons in rows.
+INSERT, EDIT, DELETE, RESTORE = "prompt-insert", "prompt-edit", "prompt-delete", "prompt-restore"
+
+
+class Ids(StrEnum):
+    DIALOG = "prompts-dialog"
+    NEW = "prompts-dialog-new"
+    DELETED = "prompts-deleted"
+    # This dialog lies above the other one.
+    EDITOR = "prompt-dialog"
+    ABOUT = "prompt-about"
+    FORM = "prompt-form"
+    NAME = "prompt-dialog-name"
+    TEXT = "prompt-text"
+
+
+GUARDED: Any = {"prevent_initial_call": True, "on_error": partial(report_in, Ids.DIALOG)}
+OPENED = State(f"{Ids.EDITOR}-opened", "data")
+FIELDS = (Ids.NAME, Ids.TEXT)
+Id = Annotated[str, Field(max_length=MAX_LABEL_CHARS)]
+
+
+class _Prompt(TypedDict):
+    id: Id
+    name: str
+    text: str
+
+
+class _Begun(TypedDict):
+    text: str
+
+
+class _Opened(TypedDict):
+    at: Annotated[int, Field(ge=0, le=MAX_NUMBER)]
+    # The id of a prompt, or the text of a new one.
+    about: Id | _Begun | None
+
+
+def build_new() -> list[Component]:
+    return [html.Button(_("New prompt"), id=Ids.NEW, className="btn btn-primary")]
+
+
+def build_kept() -> list[Component]:
+    return [dcc.Store(id=Ids.DELETED)]
+
+
+async def read(services: Services, _thread_id: str | None, deleted: Any) -> Sequence[Component]:
+    """List the prompts. The last that was deleted can be brought back, until the dialog is opened again."""
+    found = await services.read_snapshot(SavedPrompts(services.store).list_prompts)
+    about = _("No prompts yet. A prompt is a text that you use again; {{name}} in it is asked for when you insert it.")
+    listed = html.Ul([_build_line(each) for each in found]) if found else html.P(about, className="quiet")
+    if ctx.triggered_id == f"{Ids.DIALOG}-opened":
+        set_properties(Ids.DELETED, {"data": None})
+        deleted = None
+    gone: _Prompt | None = check_shape(_Prompt | None, deleted, "deleted")
+    return [html.Section(listed, className="share prompts"), *([_build_undo(gone)] if gone else [])]
+
+
+def _build_line(prompt: SavedPrompt) -> Component:
+    name, row = prompt.name, prompt.id
+    buttons = [
+        build_row_button(_("Insert"), INSERT, row, _("Insert {name}", name=name), once=False),
+        # The name is that of the same button in the next reading: see assets/modules/page/lost-focus.mjs.
+        build_row_button(_("Edit"), EDIT, row, _("Edit {name}", name=name), once=False, name=f"edit:{row}"),
+        build_row_button(_("Delete"), DELETE, row, _("Delete {name}", name=name)),
+    ]
+    excerpt = html.P(shorten(prompt.text, MAX_BEGINNING_CHARS), className="quiet", dir="auto")
+    named: Any = {"data-testid": "prompt"}
+    text = html.Div([html.P(name, dir="auto"), excerpt], className="share-text")
+    return html.Li([text, html.Div(buttons, className="share-buttons")], **named)
+
+
+def _build_undo(prompt: _Prompt) -> Component:
+    undo: Any = [Icon(name="undo"), _("Undo")]
+    button = build_row_button(undo, RESTORE, "own", className="quiet-button")
+    status: Any = {"role": "status"}
+    return html.P([html.Span(_("“{name}” was deleted.", name=prompt["name"])), button], className="last-change", **status)
+
+
+def build_fields() -> list[Component]:
+    """Build the form. The style sheet hides it until a reading has filled the part above it."""
+    fields = [
+        Label(_("Name"), html_for=Ids.NAME),
+        TextInput(id=Ids.NAME, maxlength=MAX_NAME_CHARS, required=True, autocomplete="off"),
+        Label(_("Text"), html_for=Ids.TEXT, className="mt-2"),
+        TextArea(id=Ids.TEXT, rows=8, required=True, dir="auto", submit_on_enter=False),
+    ]
+    return [html.Section([html.Div(id=Ids.ABOUT), Form(fields, id=Ids.FORM)], className="share")]
+
+
+def build_save() -> list[Component]:
+    once: Any = {"data-once": ""}
+    return [html.Button(_("Save"), type="submit", form=Ids.FORM, className="btn btn-primary", **once)]
+
+
+async def read_prompt(
+    services: Services, _thread_id: str | None, opened: Any, *typed: Any
+) -> tuple[Sequence[Component], Component]:
+    """Fill the fields, unless something is typed there: then the dialog is only read again."""
+    about = check_shape(_Opened, opened, "opened")["about"]
+    if not any(typed):
+        if isinstance(about, str):
+            prompt = await services.read_snapshot(SavedPrompts(services.store).get_prompt, about)
+            set_properties(Ids.NAME, {"value": prompt.name})
+            set_properties(Ids.TEXT, {"value": prompt.text})
+        elif about is not None:
+            set_properties(Ids.TEXT, {"value": about["text"]})
+    note = _("{{name}} is asked for when you insert the prompt, for example {{language}}.")
+    return [], html.P(note, className="quiet")
+
+
+def register(app: Dash, services: Services) -> None:
+    open_on(app, Ids.EDITOR, Ids.NEW, Ids.ABOUT)
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "clearFields"),
+        *(Output(field, "value") for field in FIELDS),
+        Input(Ids.EDITOR, "is_open"),
+        *(State(field, "id") for field in FIELDS),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "insertPromptOfRow"),
+        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
+        Input(rows_of(INSERT), "n_clicks"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "readPrompts"), Input(f"{Ids.DIALOG}-changed", "data"), prevent_initial_call=True
+    )
+    _register_changes(app, services)
+
+
+def _register_changes(app: Dash, services: Services) -> None:
+    prompts, changed, closed = SavedPrompts(services.store), changed_output(Ids.DIALOG), "is_open"
+
+    @app.callback(
+        changed,
+        *(Output(each, closed, allow_duplicate=True) for each in (Ids.EDITOR, Ids.DIALOG)),
+        Input(Ids.FORM, "n_submit"),
+        OPENED,
+        *(State(field, "value") for field in FIELDS),
+        State(Ids.DIALOG, "is_open"),
+        **GUARDED | {"on_error": partial(report_in, Ids.EDITOR)},
+    )
+    async def save(_: Any, opened: _Opened, name: str, text: str, is_listed: bool) -> tuple[float, bool, Any]:
+        """Save a prompt, and show it in the list. A new one has an id of the moment when its form was opened."""
+        about = opened["about"]
+        if isinstance(about, str):
+            await services.read_snapshot(prompts.get_prompt, about)
+        prompt_id = about if isinstance(about, str) else _make_id(str(opened["at"]))
+        await services.run_blocking(prompts.save_prompt, prompt_id, name, text)
+        # Dash would move the focus of a dialog that is opened again.
+        return mark_change(), False, no_update if is_listed else True
+
+    @app.callback(changed, Output(Ids.DELETED, "data"), Input(rows_of(DELETE), "n_clicks"), **GUARDED)
+    async def delete(_: Any) -> tuple[float, Any]:
+        deleted = await services.run_blocking(prompts.delete_prompt, find_pressed_row())
+        return mark_change(), asdict(deleted)
+
+    @app.callback(
+        changed,
+        Output(Ids.DELETED, "data", allow_duplicate=True),
+        Input(rows_of(RESTORE), "n_clicks"),
+        State(Ids.DELETED, "data"),
+        **GUARDED,
+    )
+    async def restore(_: Any, deleted: _Prompt) -> tuple[float, None]:
+        find_pressed_row()
+        await services.run_blocking(prompts.save_prompt, _make_id(deleted["id"]), deleted["name"], deleted["text"])
+        return mark_change(), None
+
+
+def _make_id(name: str) -> str:
+    """Make the id of a prompt: for a repeated request the same, and of no other person."""
+    return str(uuid5(NAMESPACE_OID, f"{get_acting_owner()} {name}"))
+
+
+DIALOG = ReadDialog(
+    Ids.DIALOG, N_("Prompts"), None, read, build_kept, build_new, states=[State(Ids.DELETED, "data")], first="new"
+)
+EDITOR = ReadDialog(
+    Ids.EDITOR,
+    N_("Prompt"),
+    rows_of(EDIT),
+    read_prompt,
+    fields=build_fields,
+    buttons=build_save,
+    parts=[Ids.ABOUT],
+    states=[OPENED, *(State(field, "value") for field in FIELDS)],
+    first="name",
+)
+PANEL = Panel(register=register, read_dialogs=[DIALOG, EDITOR])
