@@ -3,7 +3,7 @@
   "use strict";
   try {
     var given = /** @type {Record<string, string>} */ (/** @type {HTMLElement} */ (document.currentScript).dataset);
-    var at = given.root === "/" ? "" : ":" + given.root; // as in assets/modules/lib/addresses.mjs
+    var at = given.root === "/" ? "" : ":" + given.root; // as in assets/modules/browser/addresses.mjs
     localStorage.setItem("waymark.page-key" + at, given.pageKey);
     localStorage.setItem("waymark.person" + at, given.person); // pages of another person leave: see session.mjs
     location.replace(given.next);

@@ -55,7 +55,7 @@ def _build_nothing() -> Sequence[Component]:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """A form and a list with a single action. assets/modules/page/confirmations.mjs sends it.
+    """A form and a list with a single action. assets/modules/page/callbacks.mjs sends it.
 
     Title and button are marked for translation. The options are fields of the action, under their names. The part
     `X-first` of the dialog `X` has the focus.
@@ -224,7 +224,7 @@ def open_on(app: Dash, identifier: str, opener: str | dict[str, Any], *parts: st
 
 
 def build_problem(identifier: str, *buttons: Component) -> Component:
-    """Build the line about a request of the dialog that failed. It is of the server, or of page/dialog-problems.mjs.
+    """Build the line about a request of the dialog that failed. It is of the server, or of page/callbacks.mjs.
 
     Its button reads the dialog again. The network's return presses it, so it never repeats a change.
     """
@@ -235,7 +235,7 @@ def build_problem(identifier: str, *buttons: Component) -> Component:
 def build_row_button(
     text: Any, kind: str, row: str, label: str | None = None, *, once: bool = True, **options: Any
 ) -> Component:
-    """Build a button of a row in a list, which is pressed once at a time (assets/modules/page/dialog-problems.mjs).
+    """Build a button of a row in a list, which is pressed once at a time (assets/modules/page/callbacks.mjs).
 
     `label` says to screen readers which row it is of. One that sends nothing is not `once`.
     """

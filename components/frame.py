@@ -12,7 +12,7 @@ from components.widgets import Icon, build_menu_item
 from words import N_, _
 
 FRAME_ID = "shell"
-# The palette has commands with these names (assets/modules/lib/commands.mjs).
+# The palette has commands with these names (assets/modules/controls/commands.mjs).
 SUMMARISE_COMMAND = N_("Summarise the conversation")
 RUN_AGAIN_COMMAND = N_("Run again")
 

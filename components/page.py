@@ -67,7 +67,7 @@ MARKED_TEXT = re.compile(r"\{_(.+?)_\}")
 META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 # These scripts are for browsers older than modules, and for tables.
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")
-# Dash runs these before its own requests (assets/modules/page/watched-callbacks.mjs).
+# Dash runs these before its own requests (assets/modules/page/frame.mjs).
 RENDERER_HOOKS: Any = dict.fromkeys(("layout_pre", "request_pre"), "() => waymark.authorizeDash()")
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,

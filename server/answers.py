@@ -31,10 +31,13 @@ _ASSETS = Path(__file__).parent.parent / "assets"
 _DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
 
 
+_STYLES = ("modules/controls/tokens.css", "sign-in.css")
+
+
 @cache
 def _build_style() -> str:
     """Build the style of a page without a script, whose browser has no session and may fetch no file."""
-    style = "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in ("modules/lib/tokens.css", "sign-in.css"))
+    style = "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in _STYLES)
     return _DARK.sub(r"@media (prefers-color-scheme: dark) { :root \1 }", style)
 
 

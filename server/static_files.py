@@ -20,12 +20,14 @@ from words import LANGUAGES, SOURCE_LANGUAGE, read_entries
 
 ENTRY = "waymark.mjs"
 _IMPORT = re.compile(r'^import (\{ [^}]+ \}) from "([^"]+)";', re.MULTILINE)
-_DYNAMIC_IMPORT = re.compile(r'(lazy\(\s*\(\) => import\(")([^"]+)')
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 _ASSETS = Path(__file__).parent.parent / "assets"
 _MODULES = _ASSETS / "modules"
 # The folders of the browser's modules are in order: a module imports only from its own and earlier folders.
-ROOMS = ("lib", "page", "dialogs", "settings", "message", "transcript", "composer", "history", "threads")
+ROOMS = (
+    *("words", "browser", "controls", "requests", "state"),
+    *("page", "dialogs", "settings", "message", "transcript", "composer", "history", "threads"),
+)
 _MEDIA_TYPES = {
     "mjs": "text/javascript",
     "js": "text/javascript",
@@ -48,34 +50,18 @@ def build_bundle(sources: Mapping[str, str]) -> str:
             imports[path] = [_resolve(path, address) for _, address in _IMPORT.findall(sources[path])]
             open_paths.extend(imports[path])
     order = TopologicalSorter(imports).static_order()
-    return "\n".join(["export const modules = {};", *(_build_part(path, sources[path]) for path in order)])
-
-
-def build_lazy_module(path: str, source: str) -> str:
-    """Take the imports of eager modules from the bundle, because a second copy of a module would have its own state."""
-    bundle = posixpath.relpath(ENTRY, posixpath.dirname(path))
-    return f'import {{ modules }} from "{bundle}"; {_link_imports(path, source)}'
-
-
-def is_lazy(path: str) -> bool:
-    return path.endswith(".lazy.mjs")
+    return "\n".join(["const modules = {};", *(_build_part(path, sources[path]) for path in order)])
 
 
 def _build_part(path: str, source: str) -> str:
     body = _EXPORT.sub("", _link_imports(path, source))
-    body = _DYNAMIC_IMPORT.sub(lambda found: f"{found[1]}./{_resolve(path, found[2])}", body)
     exports = ", ".join(_EXPORT.findall(source))
     return f'// assets/{path}\nmodules["{path}"] = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();\n'
 
 
 def _link_imports(path: str, source: str) -> str:
-    """Replace each import of an eager module on its line."""
-
-    def link_import(found: re.Match[str]) -> str:
-        names, imported = found[1], _resolve(path, found[2])
-        return found[0] if is_lazy(imported) else f'const {names} = modules["{imported}"];'
-
-    return _IMPORT.sub(link_import, source)
+    """Replace each import on its line."""
+    return _IMPORT.sub(lambda found: f'const {found[1]} = modules["{_resolve(path, found[2])}"];', source)
 
 
 def _resolve(path: str, address: str) -> str:
@@ -120,7 +106,7 @@ def load_page_files() -> PageFiles:
 
 
 def _build_texts() -> dict[str, str]:
-    """Build each text by its path. Lazy files keep their paths in `assets/`, because they name each other relatively."""
+    """Build each text by its path."""
     modules = {
         path.relative_to(_ASSETS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(_ASSETS.rglob("*.mjs"))
     }
@@ -131,11 +117,6 @@ def _build_texts() -> dict[str, str]:
         **{
             name: (_ASSETS / name).read_text(encoding="utf-8")
             for name in ("favicon.svg", "forms.js", "manifest.webmanifest", "sign-in.css", "sign-in.js", "theme.js")
-        },
-        **{path: build_lazy_module(path, text) for path, text in modules.items() if is_lazy(path)},
-        **{
-            path.relative_to(_ASSETS).as_posix(): path.read_text(encoding="utf-8")
-            for path in sorted(_MODULES.rglob("*.lazy.css"))
         },
     }
 
@@ -153,9 +134,7 @@ def build_stylesheet() -> str:
     """Join Bootstrap, the colours of code, and the panels' styles in a single file: each file costs a cold load some ms."""
     bootstrap = (_BOOTSTRAP / "css" / "bootstrap.min.css").read_text(encoding="utf-8")
     bootstrap = bootstrap.replace("/*# sourceMappingURL=bootstrap.min.css.map */", "")
-    return "\n".join(
-        [bootstrap, build_highlight_css(), *(path.read_text(encoding="utf-8") for path in _list_eager_styles())]
-    )
+    return "\n".join([bootstrap, build_highlight_css(), *(path.read_text(encoding="utf-8") for path in _list_styles())])
 
 
 def build_highlight_css() -> str:
@@ -174,19 +153,18 @@ def _build_colour_rules(style: str, selector: str) -> str:
     return "".join(line + "\n" for line in lines if "{ }" not in line)
 
 
-def _list_eager_styles() -> list[Path]:
+def _list_styles() -> list[Path]:
     """List the stylesheets of the folders in order, so a panel's rules come after the common rules."""
     return [
         path
         for room in ROOMS
         for path in sorted((_MODULES / room).glob("*.css"), key=lambda path: (path.stem != "tokens", path.name))
-        if not path.name.endswith(".lazy.css")
     ]
 
 
 def build_icon_sprite() -> str:
     """Build a sprite of the page's icons, a selection of the package's two thousand and what the package does not have."""
-    listed = _ICON_LIST.search((_MODULES / "lib" / "icons.mjs").read_text(encoding="utf-8"))
+    listed = _ICON_LIST.search((_MODULES / "controls" / "icons.mjs").read_text(encoding="utf-8"))
     names = set(re.findall(r'"([^"]+)"', listed[1])) if listed else set()
     files = (_BOOTSTRAP / "icons" / "bootstrap-icons.svg", _ASSETS / "own-icons.svg")
     every = "".join(path.read_text(encoding="utf-8") for path in files)

@@ -46,7 +46,7 @@ class StaticFile:
 class PageFiles:
     """The page's own files by their paths. A hash of all contents is part of every address.
 
-    The hash is shared because the files name each other: the bundle names the lazy modules, and they name the bundle.
+    The hash is shared because the files name each other: the modules name the icons, and the style sheet the fonts.
     """
 
     version: str
@@ -60,7 +60,7 @@ class PageFiles:
         return f"{ASSETS_PREFIX}{self.version}"
 
     def find_file(self, address: str) -> StaticFile | None:
-        """Return the file of an address of any version, because a page older than the server loads its lazy parts late."""
+        """Return the file of an address of any version, because a page older than the server loads its fonts late."""
         _, _, path = address.removeprefix(ASSETS_PREFIX).partition("/")
         found = self.files.get(path)
         return self.late[path]() if found is None and path in self.late else found

@@ -252,6 +252,6 @@ def test_javascript_writes_addresses_in_one_place() -> None:
     found = {
         path.relative_to(ROOT / "assets").as_posix() for path in files if WRITTEN.search(path.read_text(encoding="utf-8"))
     }
-    assert found == {"modules/lib/addresses.mjs"}
+    assert found == {"modules/browser/addresses.mjs"}
     root = re.compile(r"""(pathname ===|leaveSession\(|replace\(|goTo\(|href:|href=|url=) ?["'`]/["'`]""")
     assert [path.name for path in files if root.search(path.read_text(encoding="utf-8"))] == []

@@ -1,4 +1,4 @@
-"""What the server needs of the browser's modules, and how they are loaded. oxlint and TypeScript check the rest."""
+"""What the server needs of the browser's modules. oxlint and TypeScript check the rest."""
 
 import re
 from functools import cache
@@ -15,21 +15,24 @@ MAX_SHEET_LINES = 300
 MAX_COLUMNS = 125
 TEXT = re.compile(r'\s*(?:_\()?"[^"]*"[),;]*')  # a text is one string, however long: the catalogue finds it so
 # Each room may import from itself and from these.
+BASE = ("words", "browser", "controls", "requests", "state")
 MAY_IMPORT: dict[str, set[str]] = {
-    "lib": set(),
-    "page": {"lib"},
-    "dialogs": {"lib", "page"},
-    "settings": {"lib", "page"},
-    "message": {"lib"},
-    "transcript": {"lib", "page", "dialogs", "settings", "message"},
-    "composer": {"lib", "page", "dialogs", "settings", "message"},
-    "history": {"lib", "page", "dialogs", "message"},
-    "threads": {"lib", "page"},
+    "words": set(),
+    "browser": {"words"},
+    "controls": {"words", "browser"},
+    "requests": {"words", "browser", "controls"},
+    "state": {"words", "browser", "controls", "requests"},
+    "page": {*BASE},
+    "dialogs": {*BASE, "page"},
+    "settings": {*BASE, "page"},
+    "message": {*BASE},
+    "transcript": {*BASE, "page", "dialogs", "settings", "message"},
+    "composer": {*BASE, "page", "dialogs", "settings", "message"},
+    "history": {*BASE, "page", "dialogs", "message"},
+    "threads": {*BASE, "page"},
 }
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 STATIC = re.compile(r'^import \{ [^}]+ \} from "([^"]+)";$', re.MULTILINE)
-DYNAMIC = re.compile(r'\bimport\("([^"]+)"\)')
-LAZY = re.compile(r'lazy\(\s*\(\) => import\("([^"]+)"\),\s*"(\w+)"')
 EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 
 
@@ -47,13 +50,8 @@ def _resolve(module: str, address: str) -> str:
 
 
 @cache
-def _find_static_imports(module: str) -> set[str]:
+def _find_imports(module: str) -> set[str]:
     return {_resolve(module, address) for address in STATIC.findall(_read_code(module))}
-
-
-@cache
-def _find_dynamic_imports(module: str) -> set[str]:
-    return {_resolve(module, address) for address in DYNAMIC.findall(_read_code(module))}
 
 
 def _build_whole_bundle() -> str:
@@ -65,25 +63,17 @@ def _get_room(module: str) -> str:
     return module.partition("/")[0]
 
 
-def _is_lazy(module: str) -> bool:
-    return module.endswith(".lazy.mjs")
-
-
 ALL = _list_files("*.mjs")
 
 
-def _list_imports(module: str) -> set[str]:
-    return _find_static_imports(module) | _find_dynamic_imports(module)
-
-
 def test_imports_have_no_circle() -> None:
-    graph = {module: _list_imports(module) for module in ALL}
+    graph = {module: _find_imports(module) for module in ALL}
     assert list(TopologicalSorter(graph).static_order())  # CycleError names the circle
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_imports_only_from_the_rooms_below_it(room: str) -> None:
-    imports = [(module, other) for module in ALL if _get_room(module) == room for other in _list_imports(module)]
+    imports = [(module, other) for module in ALL if _get_room(module) == room for other in _find_imports(module)]
     assert [each for each in imports if _get_room(each[1]) not in {room, *MAY_IMPORT[room]}] == []
 
 
@@ -93,16 +83,9 @@ def test_each_room_imports_only_from_floors_below() -> None:
         assert MAY_IMPORT[room] <= set(ROOMS[:floor])
 
 
-def test_only_the_loader_fetches_lazy_modules() -> None:
-    for module in ALL:
-        assert [other for other in _find_static_imports(module) if _is_lazy(other) and not _is_lazy(module)] == [], module
-        assert [other for other in _find_dynamic_imports(module) if not _is_lazy(other)] == [], module
-        assert len(DYNAMIC.findall(_read_code(module))) == len(LAZY.findall(_read_code(module))), module
-
-
-def test_every_eager_module_is_needed() -> None:
+def test_every_module_is_needed() -> None:
     needed = set(re.findall(r'^modules\["modules/([^"]+)"\]', _build_whole_bundle(), re.MULTILINE))
-    assert needed == {module for module in ALL if not module.endswith((".lazy.mjs", "types.mjs"))}
+    assert needed == {module for module in ALL if not module.endswith("types.mjs")}
 
 
 def test_every_import_is_linked() -> None:
@@ -112,7 +95,7 @@ def test_every_import_is_linked() -> None:
 def test_every_export_is_a_declaration() -> None:
     for module in ALL:
         exports = re.findall(r"^export\b", _read_code(module), re.MULTILINE)
-        assert len(exports) == len(EXPORT.findall(_read_code(module))) + (module == "lib/types.mjs"), module
+        assert len(exports) == len(EXPORT.findall(_read_code(module))) + (module == "state/types.mjs"), module
 
 
 def test_lines_stay_short() -> None:
@@ -121,12 +104,9 @@ def test_lines_stay_short() -> None:
         assert [line for line in lines if len(line) > MAX_COLUMNS and not TEXT.fullmatch(line)] == [], module
 
 
-def test_a_style_sheet_is_short_and_a_lazy_one_has_its_module() -> None:
+def test_a_style_sheet_is_short() -> None:
     for sheet in _list_files("*.css"):
         assert len((MODULES / sheet).read_text().splitlines()) <= MAX_SHEET_LINES, sheet
-        if sheet.endswith(".lazy.css"):
-            name = sheet.rpartition("/")[2]
-            assert f'loadStyle(new URL("./{name}", import.meta.url));' in _read_code(sheet.removesuffix(".css") + ".mjs")
 
 
 def test_no_style_sheet_looks_through_the_whole_page() -> None:
@@ -140,7 +120,7 @@ def test_no_module_names_a_file_by_an_absolute_address() -> None:
     """The address of a file holds the hash of all files, so it can only be found from the address of a module."""
     for module in ALL:
         assert not re.search(r"/(assets|vendor)/|[\w-]+\.(svg|css|m?js)#", _read_code(module)), module
-    assert [module for module in ALL if "icons.svg" in _read_code(module)] == ["lib/icons.mjs"]
+    assert [module for module in ALL if "icons.svg" in _read_code(module)] == ["controls/icons.mjs"]
 
 
 def test_json_is_sent_by_one_module() -> None:
@@ -150,7 +130,7 @@ def test_json_is_sent_by_one_module() -> None:
         for module in ALL
         if {"JSON.stringify", "fetchAsPage("} <= set(re.findall(r"JSON\.stringify|\bfetchAsPage\(", _read_code(module)))
     }
-    assert found == {"lib/send.mjs"}
+    assert found == {"requests/send.mjs"}
 
 
 def test_imports_are_in_order() -> None:

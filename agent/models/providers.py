@@ -58,7 +58,7 @@ def label_provider(spec: str, keys: ProviderKeys) -> str:
 
 
 def shorten_spec(spec: str) -> str:
-    """Return a model's name without its provider, by the same rule as assets/modules/lib/model-names.mjs."""
+    """Return a model's name without its provider, by the same rule as assets/modules/words/format.mjs."""
     provider, _, name = spec.partition(":")
     return name if name and provider in SPEC_PREFIXES else spec
 

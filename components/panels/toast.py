@@ -23,7 +23,7 @@ class Ids(StrEnum):
     TOAST = "toast"
     TEXT = "toast-text"
     UNDO = "toast-undo"
-    # The page shows and handles the next two buttons: see assets/modules/lib/toast.mjs.
+    # The page shows and handles the next two buttons: see assets/modules/controls/toast.mjs.
     RETRY = "toast-retry"
     CLOSE = "toast-close"
     # Undo reverts this change: `{thread, version}`.

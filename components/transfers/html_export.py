@@ -40,7 +40,10 @@ _PORTION_MESSAGES = 100
 # A graph with more rows is folded at first.
 _MAX_OPEN_ROWS = 30
 _ASSETS = Path(__file__).parents[2] / "assets"
-_STYLES = ("modules/lib/tokens.css", *(f"modules/message/{name}.css" for name in ("prose", "table", "formula", "footnotes")))
+_STYLES = (
+    "modules/controls/tokens.css",
+    *(f"modules/message/{name}.css" for name in ("prose", "table", "formula", "footnotes")),
+)
 # The latin letters of the page's font are enough: a reader's own font has the others.
 _FONT = re.compile(r'@font-face \{[^}]*url\("(fonts/inter-latin\.woff2)"\)[^}]*\}')
 _DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
@@ -145,7 +148,7 @@ def build_style() -> str:
 
 
 def _embed_font() -> str:
-    found = _FONT.search((_ASSETS / "modules/lib/font.css").read_text(encoding="utf-8"))
+    found = _FONT.search((_ASSETS / "modules/controls/font.css").read_text(encoding="utf-8"))
     assert found
     data = base64.b64encode((_ASSETS / found[1]).read_bytes()).decode()
     return found[0].replace(found[1], f"data:font/woff2;base64,{data}")

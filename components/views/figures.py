@@ -1,4 +1,4 @@
-"""Numbers for people, as assets/modules/lib/format.mjs writes them: “3.4k”, “$0.034”."""
+"""Numbers for people, as assets/modules/words/format.mjs writes them: “3.4k”, “$0.034”."""
 
 from collections.abc import Sequence
 

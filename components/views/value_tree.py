@@ -20,7 +20,7 @@ MAX_LINE_CHARS = 60
 
 
 def format_size(count: int) -> str:
-    """Write a number of bytes as assets/modules/lib/format.mjs does: “850 B”, “12 kB”, “3.4 MB”, “24 GB”."""
+    """Write a number of bytes as assets/modules/words/format.mjs does: “850 B”, “12 kB”, “3.4 MB”, “24 GB”."""
     if count < 1_000:
         return f"{count} B"
     if count < 999_500:

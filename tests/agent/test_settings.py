@@ -178,7 +178,7 @@ def test_default_instructions_of_another_owner_are_not_sent() -> None:
         with chat.store.database.begin_write() as connection:
             connection.execute(sa.insert(schema.default_instructions).values(owner="bob", text="Answer bob."))
         await chat.say("hello")
-        assert (defaults.read_text_for("bob"), [system(request) for request in fake.requests]) == ("", [SYSTEM_PROMPT])
+        assert (defaults.read_for("bob"), [system(request) for request in fake.requests]) == ("", [SYSTEM_PROMPT])
 
     play(story, Say("Hi."))
 

@@ -47,7 +47,7 @@ class HeldServer:
     def __init__(self, folder: Path, **settings: Any) -> None:
         self._listener = open_listener("127.0.0.1", 0)
         port = self._listener.getsockname()[1]
-        self.origin = f"http://127.0.0.1:{port}"
+        self.origin = self.address = f"http://127.0.0.1:{port}"
         given: dict[str, Any] = {"data_dir": folder, "model": "demo", "auth": "none", "titles": "off"} | settings
         self.app: App = create_app(Settings(**given), port=port)
         self._server = uvicorn.Server(uvicorn.Config(self.app.asgi, log_config=None, access_log=False, lifespan="on"))

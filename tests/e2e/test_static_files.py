@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from server.static_files import load_page_files
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
@@ -74,8 +73,7 @@ def test_nothing_is_fetched_twice_over_several_changes_of_the_page(server: Serve
         expect(page.tab.get_by_role("dialog")).to_have_count(0)
     page.reload()
     page.expect_messages(2)
-    assert len(transfers.sent) == len(set(transfers.sent))
-    assert not [path for path in transfers.sent if ".lazy." not in path]
+    assert transfers.sent == []
 
 
 @pytest.mark.slow
@@ -91,12 +89,3 @@ def test_icons_appear_while_the_server_is_frozen(start: Start, visit: Visit) -> 
         page.tab.wait_for_function(IS_DRAWN)
     finally:
         os.kill(server.pid, signal.SIGCONT)
-
-
-def test_every_lazy_module_works_with_the_bundle(shared_server: Server, visit: Visit) -> None:
-    page = visit(shared_server)
-    page_files = load_page_files()
-    lazy = [f"{page_files.root}/{path}" for path in page_files.files if path.endswith(".lazy.mjs")]
-    fetched = page.tab.evaluate(IMPORTED, lazy)
-    modules = {path for path in fetched if path.endswith(".mjs")}
-    assert modules == {*lazy, f"{page_files.root}/waymark.mjs"}

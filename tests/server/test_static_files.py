@@ -69,11 +69,10 @@ def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-EAGER_FILES = ("waymark.mjs", "favicon.svg", "modules/lib/icons.mjs", "modules/page/shell.css")
-LAZY_FILES = ("modules/page/palette.mjs", "modules/page/palette.css")
+FILES = ("waymark.mjs", "favicon.svg", "modules/controls/icons.mjs", "modules/page/shell.css")
 
 
-@pytest.mark.parametrize("name", [*EAGER_FILES, *LAZY_FILES])
+@pytest.mark.parametrize("name", FILES)
 def test_a_changed_file_changes_the_addresses(name: str, assets: Path) -> None:
     before = load_page_files().root
     with (assets / name).open("a") as file:
@@ -86,13 +85,11 @@ def test_a_copy_of_all_files_has_the_same_addresses() -> None:
     assert load_page_files.__wrapped__().root == load_page_files().root
 
 
-def test_the_files_are_the_frame_s_and_the_lazy_ones() -> None:
-    eager = {path for path in load_page_files().files if ".lazy." not in path}
-    before = {"forms.js", "sign-in.js", "sign-in.css", "theme.js"}  # the page of the sign-in has them
+def test_the_files_are_those_of_the_frame_and_of_the_sign_in() -> None:
+    of_sign_in = {"forms.js", "sign-in.js", "sign-in.css", "theme.js"}
     fonts = {"fonts/inter-latin.woff2", "fonts/inter-latin-ext.woff2"}
-    assert eager == {"waymark.css", "waymark.mjs", "icons.svg", "favicon.svg", "manifest.webmanifest", *before, *fonts}
-    lazy = {path.relative_to(ROOT / "assets").as_posix() for path in (ROOT / "assets").rglob("*.lazy.*")}
-    assert set(load_page_files().files) - eager == lazy
+    of_frame = {"waymark.css", "waymark.mjs", "icons.svg", "favicon.svg", "manifest.webmanifest"}
+    assert set(load_page_files().files) == of_frame | of_sign_in | fonts
 
 
 def test_the_inline_scripts_of_the_frame_are_those_whose_hashes_are_allowed() -> None:
@@ -101,7 +98,7 @@ def test_the_inline_scripts_of_the_frame_are_those_whose_hashes_are_allowed() ->
     assert hash_script("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 
 
-def test_a_lazy_style_sheet_is_not_in_the_joined_one() -> None:
+def test_each_style_sheet_is_in_the_joined_one() -> None:
     joined = load_page_files().files["waymark.css"].content.decode()
     for path in (ROOT / "assets/modules").rglob("*.css"):
-        assert (path.read_text() in joined) is not path.name.endswith(".lazy.css"), path
+        assert path.read_text() in joined, path

@@ -88,7 +88,7 @@ def test_a_missing_file_is_not_found(dash: Library, fetch: Fetch) -> None:
     assert dash.requests == ["/_dash-component-suites/missing.js"]
 
 
-def test_a_page_of_an_older_server_gets_its_lazy_parts(fetch: Fetch) -> None:
+def test_a_page_of_an_older_server_gets_its_files(fetch: Fetch) -> None:
     assert (fetch("/assets/fedcba9876543210/waymark.mjs")).text == TEXT
 
 

@@ -1,12 +1,12 @@
 /** Attach chosen, pasted or dropped files. */
-import { formatSize } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { formatSize } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 
 const { useCallback, useEffect, useMemo, useRef, useState, createElement: h } = window.React;
 
 /**
- * @typedef {import("../lib/types.mjs").ChosenFile[]} Files
+ * @typedef {import("../state/types.mjs").ChosenFile[]} Files
  * @typedef {{owner: {thread: string|null}, count: number, isTaken: boolean, accepted: {files: Files, problem:
  *   string|null}|null, ended: Promise<void>|null}} Reading  of `count` files that were chosen together, for the field of
  *   `owner`; `isTaken`: their message has left the field; `accepted` is null until they are read
@@ -152,8 +152,8 @@ const SIGNATURES = [
 
 /**
  * @param {File[]} chosen
- * @param {import("../lib/types.mjs").ChosenFile[]} attached files that the message has already
- * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why
+ * @param {import("../state/types.mjs").ChosenFile[]} attached files that the message has already
+ * @returns {Promise<{files: import("../state/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why
  *   each of the others was refused
  */
 async function readFiles(chosen, attached) {
@@ -230,7 +230,7 @@ async function isText(file) {
 }
 
 /**
- * @param {{files: import("../lib/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props files of the unsent
+ * @param {{files: import("../state/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props files of the unsent
  *   message
  */
 export function Chips({ files, onRemove }) {

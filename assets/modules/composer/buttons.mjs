@@ -1,6 +1,6 @@
 /** The buttons of the composer. */
-import { icon } from "../lib/icons.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { _ } from "../words/words.mjs";
 
 const { Fragment, createElement: h, useRef } = window.React;
 

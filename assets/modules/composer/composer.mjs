@@ -1,20 +1,19 @@
 /** The composer of messages. Typed text stays in this component and this tab until it is sent. */
+import { SUMMARISE_COMMAND, useCommands } from "../controls/commands.mjs";
+import { icon } from "../controls/icons.mjs";
+import { Tip } from "../controls/tips.mjs";
 import { listPromptCommands } from "../dialogs/prompts.mjs";
-import { whenShown } from "../lib/chosen-thread.mjs";
-import { SUMMARISE_COMMAND, useCommands } from "../lib/commands.mjs";
-import { formatCount } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { Tip } from "../lib/tips.mjs";
-import { _ } from "../lib/words.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
 import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
+import { whenShown, useChosenThread } from "../state/chosen-thread.mjs";
+import { useMoves } from "../state/moves.mjs";
+import { formatCount } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 import { Chips } from "./attachments.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
-import { useChosenData } from "./chosen-data.mjs";
 import { GraphInputs } from "./graph-inputs.mjs";
-import { useEnter } from "./held-enter.mjs";
-import { MessageField, useMessageField } from "./message-field.mjs";
+import { useEnter, MessageField, useMessageField } from "./message-field.mjs";
 import { useMessages } from "./messages.mjs";
 import { Meter, WindowNotice } from "./meter.mjs";
 import { PasteNotice } from "./pasting.mjs";
@@ -22,7 +21,26 @@ import { countFiles } from "./queue.mjs";
 import { useSlash } from "./slash.mjs";
 import { useFilledText } from "./unsent-messages.mjs";
 
-const { createElement: h, useEffect, useRef } = window.React;
+const { createElement: h, useEffect, useRef, useMemo } = window.React;
+
+/** Of a field before its first data. */
+const NOTHING = /** @type {import("../state/types.mjs").ComposerData} */ ({});
+const NOT_READ = { version: undefined, running: false, asking: false, rest: null, fill: null, read_only: null };
+
+/**
+ * @typedef {{isComing: boolean, isLost: boolean, visit: number, moves: {open: number, failed: number}}} Coming  `isComing`:
+ *   the data is not here; `isLost`: it could not be read; `visit` counts the choices of conversations; `moves` to other
+ *   branches or places
+ * @param {import("../state/types.mjs").ComposerData|undefined} shown
+ * @returns {{data: import("../state/types.mjs").ComposerData, coming: Coming}} `data` keeps the model and the meter of the
+ *   conversation that is still shown, so that nothing flickers
+ */
+function useChosenData(shown = NOTHING) {
+  const { thread, isShown, isLost, visit } = useChosenThread();
+  const isComing = !isShown && shown.opened !== thread;
+  const data = useMemo(() => (isComing ? { ...shown, ...NOT_READ, thread } : shown), [shown, isComing, thread]);
+  return { data, coming: { isComing, isLost: isComing && isLost, visit, moves: useMoves() } };
+}
 
 const CLOSED_BY_ESCAPE =
   ".modal.show, [role=menu], .meter-panel, .model-list, .slash-box, .command-question, .backdrop.shown";
@@ -33,7 +51,7 @@ const NOT_SHOWN = {
 };
 
 /**
- * @param {{id: string, data?: import("../lib/types.mjs").ComposerData, reply?: import("../lib/types.mjs").Reply,
+ * @param {{id: string, data?: import("../state/types.mjs").ComposerData, reply?: import("../state/types.mjs").Reply,
  *   setProps: Function}} props
  */
 export function Composer(props) {

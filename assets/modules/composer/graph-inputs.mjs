@@ -1,12 +1,12 @@
 /** The inputs of a user graph beside the message: typed into a form, and sent with the next message of its conversation. */
-import { findProblem, isGiven, isNumberOutside, writeObject, writeValue } from "../lib/field-values.mjs";
-import { readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
-import { _ } from "../lib/words.mjs";
+import { readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
+import { findProblem, isGiven, isNumberOutside, writeObject, writeValue } from "../words/field-values.mjs";
+import { _ } from "../words/words.mjs";
 import { InputForm } from "./input-form.mjs";
 
 const { createElement: h, useLayoutEffect, useSyncExternalStore } = window.React;
 
-/** @typedef {import("../lib/unsent-storage.mjs").InputTexts} InputTexts */
+/** @typedef {import("../browser/unsent-storage.mjs").InputTexts} InputTexts */
 
 /** @type {InputTexts} */
 const NOTHING = {};
@@ -15,7 +15,7 @@ const NOTHING = {};
 const typed = new Map();
 /** @type {Map<string|null, InputTexts>} those of the last message of each conversation */
 const sent = new Map();
-/** @type {Map<string|null, import("../lib/types.mjs").FormField[]>} those that a message has: of the graph shown */
+/** @type {Map<string|null, import("../state/types.mjs").FormField[]>} those that a message has: of the graph shown */
 const fieldsByThread = new Map();
 const listeners = new Set();
 
@@ -111,7 +111,7 @@ export function moveInputs(thread) {
 }
 
 /**
- * @param {{data: import("../lib/types.mjs").ComposerData & Partial<import("../lib/types.mjs").KeptChoice>,
+ * @param {{data: import("../state/types.mjs").ComposerData & Partial<import("../state/types.mjs").KeptChoice>,
  *   onRun: (text: string) => void}} props `onRun` begins a graph without messages
  */
 export function GraphInputs({ data, onRun }) {

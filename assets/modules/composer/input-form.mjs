@@ -1,17 +1,17 @@
 /** The form of a graph's inputs: beside the message, or instead of it. */
-import { findProblem } from "../lib/field-values.mjs";
-import { Choice, describeLine } from "../lib/form-fields.mjs";
-import { formatCount, formatValue } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { _ } from "../lib/words.mjs";
+import { Choice, describeLine } from "../controls/form-fields.mjs";
+import { icon } from "../controls/icons.mjs";
+import { findProblem } from "../words/field-values.mjs";
+import { formatCount, formatValue } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
 const MAX_ROWS = 6;
 
 /**
- * @typedef {import("../lib/types.mjs").FormField} FormField
- * @typedef {import("../lib/unsent-storage.mjs").InputTexts} InputTexts
+ * @typedef {import("../state/types.mjs").FormField} FormField
+ * @typedef {import("../browser/unsent-storage.mjs").InputTexts} InputTexts
  * @param {{form: {fields: FormField[], has_messages: boolean, is_own: boolean}, texts: InputTexts,
  *   onChange: (name: string, value: string|number|boolean) => void, onRun: () => void}} props
  */

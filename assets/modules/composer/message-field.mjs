@@ -2,10 +2,13 @@
  * The message field: the field for the text and its attachments. `useMessageField` keeps the unsent message, `MessageField`
  * shows it.
  */
-import { fitHeight } from "../lib/text-field.mjs";
-import { getTipId, useTip } from "../lib/tips.mjs";
-import { joinTexts, storeUnsent } from "../lib/unsent-storage.mjs";
-import { _ } from "../lib/words.mjs";
+import { buildPath } from "../browser/addresses.mjs";
+import { joinTexts, storeUnsent, readUnsent } from "../browser/unsent-storage.mjs";
+import { fitHeight } from "../controls/text-field.mjs";
+import { getTipId, useTip } from "../controls/tips.mjs";
+import { whenShown } from "../state/chosen-thread.mjs";
+import { goTo } from "../state/panels.mjs";
+import { _ } from "../words/words.mjs";
 import { useAttachments } from "./attachments.mjs";
 import { AttachButton, CommandsButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
@@ -14,10 +17,54 @@ import { isSlashText, SlashList } from "./slash.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useId, useMemo, useRef, useState } = window.React;
 
+/**
+ * Wrap what Enter does. While the conversation is coming, a command waits for it, and a message is queued.
+ * @param {string|null} thread
+ * @param {import("./composer.mjs").Coming} coming
+ * @param {{field: MessageFieldState,
+ *   drafts: ReturnType<typeof import("./unsent-messages.mjs").useDrafts>,
+ *   slash: ReturnType<typeof import("./slash.mjs").useSlash>, send: () => void, submit: (text: string) => void}} parts
+ * @returns {() => void}
+ */
+export function useEnter(thread, { isComing, isLost }, parts) {
+  const latest = useRef({});
+  latest.current = { ...parts, thread };
+  const { field, slash, send } = parts;
+  const holdCommand = () => {
+    const command = { text: field.getText(), files: [], thread };
+    field.changeText("");
+    storeUnsent("command", thread, joinTexts(readUnsent("command", thread), command.text)); // it is a draft after a reload
+    const run = () => {
+      storeUnsent("command", thread, null);
+      latest.current.slash.runHeld(command.text, latest.current.submit);
+    };
+    const returnCommand = () => {
+      storeUnsent("command", thread, null);
+      const { drafts, ...now } = latest.current;
+      (now.thread === thread ? now.field : drafts).putBack(command);
+    };
+    whenShown(run, returnCommand);
+  };
+  return () => {
+    if (!isComing) return void (slash.runText() || send());
+    if (isLost) goTo(buildPath(thread));
+    if (isSlashText(field.getText())) holdCommand();
+    else if (isReturned(field.getText(), thread)) whenShown(() => latest.current.send());
+    else send();
+  };
+}
+
+/** Return whether a text begins with a sent message without a reply, which is to be sent as the same message. */
+function isReturned(text, thread) {
+  const sent = readUnsent("sent", thread);
+  return sent !== null && text.startsWith(sent.text);
+}
+
 const MAX_FIELD_HEIGHT_PX = 240;
 
 /**
- * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[], unread?: import("./attachments.mjs").Reading[]}}
+ * @typedef {{text: string, files: import("../state/types.mjs").ChosenFile[],
+ *   unread?: import("./attachments.mjs").Reading[]}}
  *   Message  `unread`: files of it that were still being read when it left the field
  * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<typeof useAttachments>,
  *   pasting: ReturnType<typeof usePasting>, isEmpty: boolean, tokens: number, slashText: string|null, isFocused: boolean,

@@ -1,10 +1,10 @@
 /** The way of a message between the field, the queue and the server. */
-import { useActions } from "../lib/actions.mjs";
-import { useRunState } from "../lib/live-run.mjs";
-import { isChangeUnseen } from "../lib/seen-version.mjs";
-import { isLeaving } from "../lib/session.mjs";
-import { LANGUAGE, _ } from "../lib/words.mjs";
 import { isOutageShown } from "../page/outage.mjs";
+import { isLeaving } from "../requests/session.mjs";
+import { useActions } from "../state/actions.mjs";
+import { useRunState } from "../state/live-run.mjs";
+import { isChangeUnseen } from "../state/seen-version.mjs";
+import { LANGUAGE, _ } from "../words/words.mjs";
 import { findInputProblem } from "./graph-inputs.mjs";
 import { useQueue } from "./queue.mjs";
 import { recoverSent, useSending } from "./sending.mjs";
@@ -13,9 +13,9 @@ import { useDrafts } from "./unsent-messages.mjs";
 const { useEffect, useLayoutEffect, useRef } = window.React;
 
 /**
- * @param {{id: string, data?: import("../lib/types.mjs").ComposerData, reply?: import("../lib/types.mjs").Reply}} props
- * @param {import("../lib/types.mjs").ComposerData} data of the chosen conversation
- * @param {import("./chosen-data.mjs").Coming} coming
+ * @param {{id: string, data?: import("../state/types.mjs").ComposerData, reply?: import("../state/types.mjs").Reply}} props
+ * @param {import("../state/types.mjs").ComposerData} data of the chosen conversation
+ * @param {import("./composer.mjs").Coming} coming
  * @param {import("./message-field.mjs").MessageFieldState} field
  */
 export function useMessages(props, data, coming, field) {

@@ -1,10 +1,10 @@
 /** The context meter: how full the model's window is and, when opened, how much the conversation has used. */
-import { buildThreadApi } from "../lib/addresses.mjs";
-import { formatCount, formatDollars, formatModelUsages, formatUsage } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { usePopover } from "../lib/popover.mjs";
-import { fetchAsPage } from "../lib/session.mjs";
-import { LANGUAGE, _, ngettext } from "../lib/words.mjs";
+import { buildThreadApi } from "../browser/addresses.mjs";
+import { icon } from "../controls/icons.mjs";
+import { usePopover } from "../controls/popover.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { formatCount, formatDollars, formatModelUsages, formatUsage } from "../words/format.mjs";
+import { LANGUAGE, _, ngettext } from "../words/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
@@ -16,7 +16,7 @@ const PANEL = "meter-panel";
 /** @returns {number} estimated tokens, in steps: most key presses then render nothing */
 export const estimateTokens = (text) => Math.floor(text.length / 1024) * (1024 / BYTES_PER_TOKEN);
 
-/** @typedef {import("../lib/types.mjs").MeterView} MeterView */
+/** @typedef {import("../state/types.mjs").MeterView} MeterView */
 
 /** A warning before a message is sent that does not fit. @param {{meter: MeterView|null, typed: number}} props */
 export function WindowNotice({ meter, typed }) {
@@ -107,7 +107,7 @@ function UsageSoFar({ thread, version }) {
 }
 
 /**
- * @param {import("../lib/types.mjs").Tokens & {answers: number, priced: number, cost: number, models: {spec: string,
+ * @param {import("../state/types.mjs").Tokens & {answers: number, priced: number, cost: number, models: {spec: string,
  *   answers: number, cost: number|null}[]}} used
  */
 function describeTotalUsage(used) {

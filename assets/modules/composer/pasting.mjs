@@ -1,6 +1,6 @@
 /** A long pasted text becomes an attached file: the field is slow with it, and the conversation unreadable. */
-import { icon } from "../lib/icons.mjs";
-import { LANGUAGE, _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { LANGUAGE, _ } from "../words/words.mjs";
 import { readPastedFiles } from "./attachments.mjs";
 
 const { createElement: h, useState } = window.React;

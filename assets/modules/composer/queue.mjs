@@ -2,21 +2,21 @@
  * Queue messages that are sent during an answer, or before their files are read. They are sent after a complete answer, and
  * return to the field otherwise, or where a file was refused.
  */
-import { createRequestId } from "../lib/actions.mjs";
-import { readThread } from "../lib/addresses.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
+import { readThread } from "../browser/addresses.mjs";
+import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { createRequestId } from "../state/actions.mjs";
 import { findProblem } from "./attachments.mjs";
 import { FILES_NOT_KEPT, findLeftThread, isSameAddress, reportLeftMessage } from "./unsent-messages.mjs";
 
 const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
 /**
- * @param {import("../lib/types.mjs").ComposerData} data
+ * @param {import("../state/types.mjs").ComposerData} data
  * @param {{isRunning: boolean, rest: string|null}} run in progress, and how the last one ended
  * @param {{pending: object|null, isLate: boolean, problem: object|null, returned: {current:
  *   import("./sending.mjs").Sent|null}, send: Function}} sending
- * @param {{isBusy: () => boolean, coming: import("./chosen-data.mjs").Coming, field:
+ * @param {{isBusy: () => boolean, coming: import("./composer.mjs").Coming, field:
  *   import("./message-field.mjs").MessageFieldState, drafts: ReturnType<typeof import("./unsent-messages.mjs").useDrafts>,
  *   awaited: {current: import("./unsent-messages.mjs").AwaitedThread|null}}} page `isBusy`: whether a new message must wait
  */

@@ -1,19 +1,57 @@
 /** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
-import { getChosenThread } from "../lib/chosen-thread.mjs";
-import { expectThread } from "../lib/expected-thread.mjs";
-import { isRunTold } from "../lib/live-run.mjs";
-import { refreshPanels } from "../lib/panels.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { useRequest } from "../lib/tracked-request.mjs";
-import { readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
-import { _ } from "../lib/words.mjs";
+import { readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { useRequest, reportLostRequest } from "../requests/tracked-request.mjs";
+import { UploadRefusedError, uploadFiles } from "../requests/uploads.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
+import { createRequestId } from "../state/actions.mjs";
+import { getChosenThread, expectThread } from "../state/chosen-thread.mjs";
+import { isRunTold } from "../state/live-run.mjs";
+import { refreshPanels } from "../state/panels.mjs";
+import { _ } from "../words/words.mjs";
 import { dropReturnedInputs, getSentInputs, recoverInputs, returnInputs, takeInputs } from "./graph-inputs.mjs";
-import { useFileSending } from "./sending-files.mjs";
 import { FILES_NOT_KEPT, reportLeftMessage } from "./unsent-messages.mjs";
 
 const { useEffect, useRef, useState } = window.React;
+
+const LEFT_TEXT = _("Not sent: you left the conversation before its files were there. The message is back in its field.");
+
+/**
+ * Wrap `act`: files are uploaded first, and the action then names them. It is never reported without them, nor in another
+ * conversation than its own.
+ * @param {import("../state/types.mjs").Act} act
+ * @param {string|null} thread
+ * @param {{settle: Function}} request of the action
+ * @returns {(sent: {type: string, files: import("../state/types.mjs").ChosenFile[], request_id?: string},
+ *   fields: object) => string} returns the request id
+ */
+function useFileSending(act, thread, { settle }) {
+  const latest = useRef({ sent: null, thread });
+  latest.current.thread = thread;
+
+  const upload = async (sent, fields, request_id) => {
+    const isReplaced = () => latest.current.sent !== sent; // the user has sent it again, or another message in its place
+    const refuse = (text) => settle({ request_id, ok: false, text });
+    try {
+      const files = await uploadFiles(sent.files);
+      if (isReplaced()) return;
+      if (latest.current.thread === thread) act(sent.type, { ...fields, files }, request_id);
+      else refuse(LEFT_TEXT);
+    } catch (error) {
+      if (isReplaced()) return;
+      if (error instanceof UploadRefusedError) refuse(_("Not sent. {message}", { message: error.message }));
+      else reportLostRequest();
+    }
+  };
+  return (sent, fields) => {
+    if (sent.type === "send") latest.current.sent = sent;
+    if (sent.files.length === 0) return act(sent.type, fields, sent.request_id);
+    const request_id = sent.request_id ?? createRequestId();
+    upload(sent, fields, request_id);
+    return request_id;
+  };
+}
 
 const MAX_UNSEEN_RUN_MS = 1000;
 const REFUSED_TEXT = _("That did not work. Your text is kept.");
@@ -27,8 +65,8 @@ const NO_REPLY_TEXT = {
  * request id and therefore has no second effect.
  * @typedef {{type: "send"|"stop", text: string, files: object[], request_id: string, thread: string|null, data: object,
  *   visit: number}} Sent
- * @param {import("../lib/types.mjs").ComposerData} data
- * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
+ * @param {import("../state/types.mjs").ComposerData} data
+ * @param {{reply?: import("../state/types.mjs").Reply, act: import("../state/types.mjs").Act}} server
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {ReturnType<typeof import("./unsent-messages.mjs").useDrafts>} drafts
  * @param {{current: import("./unsent-messages.mjs").AwaitedThread|null}} awaited

@@ -1,12 +1,12 @@
 /**
  * Slash commands: a text in the field that begins with "/" and names a command of the page. The commands are those of the
- * palette (lib/commands.mjs) that have a word.
+ * palette (controls/commands.mjs) that have a word.
  */
-import { listCommands, useChoicesRevision } from "../lib/commands.mjs";
-import { foldText } from "../lib/fold.mjs";
-import { formatCount } from "../lib/format.mjs";
-import { _ } from "../lib/words.mjs";
+import { listCommands, useChoicesRevision } from "../controls/commands.mjs";
 import { listBarCommands } from "../page/bar-commands.mjs";
+import { foldText } from "../words/direction.mjs";
+import { formatCount } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 
 const { useRef, useState, createElement: h, useEffect } = window.React;
 
@@ -59,7 +59,7 @@ export const isSlashText = (text) => COMMAND_TEXT.test(text);
 /**
  * List the lines that complete a text.
  * @param {string} text
- * @param {import("../lib/types.mjs").Command[]} commands
+ * @param {import("../state/types.mjs").Command[]} commands
  * @returns {{lines: Line[], isCommand: boolean}} `isCommand`: the text is for a command, even if no line completes it
  */
 export function listLines(text, commands) {
@@ -97,7 +97,7 @@ const toResult = (lines) => ({ lines, isCommand: lines.length > 0 });
 
 /**
  * Build the line of a command, with the argument that was typed.
- * @param {import("../lib/types.mjs").Command} command @param {string} [argument] @returns {Line}
+ * @param {import("../state/types.mjs").Command} command @param {string} [argument] @returns {Line}
  */
 function describeCommand({ word, hint, name, offReason = null, choices, run }, argument = "") {
   const completed = `/${word}${hint || choices ? " " : ""}${argument}`;
@@ -113,7 +113,7 @@ function describeCommand({ word, hint, name, offReason = null, choices, run }, a
 
 /**
  * List the choices that contain all words of the argument.
- * @param {import("../lib/types.mjs").Command} command @param {string} argument @returns {Line[]}
+ * @param {import("../state/types.mjs").Command} command @param {string} argument @returns {Line[]}
  */
 function listChoices({ word, choices }, argument) {
   const words = foldText(argument).split(/\s+/).filter(Boolean);

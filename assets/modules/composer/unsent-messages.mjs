@@ -1,11 +1,11 @@
 /** Unsent messages of each conversation: their texts outlive a reload, their files do not. */
-import { buildPath } from "../lib/addresses.mjs";
-import { expectThread } from "../lib/expected-thread.mjs";
-import { goTo } from "../lib/panels.mjs";
-import { findTitle } from "../lib/shown-panels.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
-import { _ } from "../lib/words.mjs";
+import { buildPath } from "../browser/addresses.mjs";
+import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { expectThread } from "../state/chosen-thread.mjs";
+import { goTo } from "../state/panels.mjs";
+import { findTitle } from "../state/shown-panels.mjs";
+import { _ } from "../words/words.mjs";
 import { moveInputs } from "./graph-inputs.mjs";
 
 const { useEffect, useLayoutEffect, useMemo, useRef } = window.React;

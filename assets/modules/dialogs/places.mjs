@@ -1,9 +1,9 @@
 /** The dialogs about places of the conversation (components/places.py). History opens them. */
-import { sendOnce } from "../lib/actions.mjs";
-import { setProperties } from "../lib/properties.mjs";
-import { findSeenVersion } from "../lib/seen-version.mjs";
-import { getData } from "../lib/shown-panels.mjs";
+import { setProperties } from "../browser/properties.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
+import { sendOnce } from "../state/actions.mjs";
+import { findSeenVersion } from "../state/seen-version.mjs";
+import { getData } from "../state/shown-panels.mjs";
 
 const CURRENT = "current"; // the current position, in a list
 const NO_PLACE = "-";

@@ -1,9 +1,9 @@
 /** The library of prompts as the message field knows it, and the requests that read it. */
-import { buildApi } from "../lib/addresses.mjs";
-import { announceChoices } from "../lib/commands.mjs";
-import { send } from "../lib/send.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { _ } from "../lib/words.mjs";
+import { buildApi } from "../browser/addresses.mjs";
+import { announceChoices } from "../controls/commands.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { send } from "../requests/send.mjs";
+import { _ } from "../words/words.mjs";
 
 const ADDRESS = buildApi("prompts");
 const FAILURE_TEXT = _("The prompts could not be read. Please try again.");

@@ -1,13 +1,11 @@
 /** Prompts: their commands, and the ways to their dialogs (components/panels/prompts.py). A prompt is text, never HTML. */
-import { lazy } from "../lib/lazy.mjs";
-import { _ } from "../lib/words.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
 import { showDialog } from "../page/keys.mjs";
+import { _ } from "../words/words.mjs";
 import { VARIABLE, fetchPrompt, library, readPrompts } from "./prompt-library.mjs";
+import { VariablesDialog } from "./prompt-variables.mjs";
 
-const FAILURE_TEXT = _("The prompts could not be loaded. Please try again.");
 const READ_AGAIN_MS = 5000; // another tab may have changed them
-const VariablesDialog = lazy(() => import("./prompt-variables.lazy.mjs"), "VariablesDialog", FAILURE_TEXT);
 
 /**
  * The message field; `readAt`: when it last asked for the prompts.
@@ -48,7 +46,7 @@ function readWhenOld() {
  * List the commands of the library.
  * @param {string} text of the field
  * @param {(text: string) => void} insert puts a text into the field
- * @returns {import("../lib/types.mjs").Command[]}
+ * @returns {import("../state/types.mjs").Command[]}
  */
 export function listPromptCommands(text, insert) {
   field.insert = insert;

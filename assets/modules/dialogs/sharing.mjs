@@ -1,8 +1,8 @@
 /** The dialog of people and links (components/panels/share_dialog.py): opened for a checkpoint, and a link it has made. */
-import { copyText, explainSelection } from "../lib/copying.mjs";
-import { setProperties } from "../lib/properties.mjs";
-import { _ } from "../lib/words.mjs";
+import { setProperties } from "../browser/properties.mjs";
+import { copyText, explainSelection } from "../controls/copying.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
+import { _ } from "../words/words.mjs";
 
 /** @param {{id: string, name: string}} checkpoint */
 export const shareCheckpoint = (checkpoint) =>

@@ -1,5 +1,5 @@
 /** The form for the name and description of a new or existing checkpoint. */
-import { _ } from "../lib/words.mjs";
+import { _ } from "../words/words.mjs";
 const { Fragment, createElement: h, useEffect, useId, useRef, useState } = window.React;
 
 const MAX_CHECKPOINT_NAME_CHARS = 120;

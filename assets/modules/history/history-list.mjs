@@ -1,11 +1,10 @@
 /** The rows of History. Only those in view are in the page. */
-import { useNow } from "../lib/clock.mjs";
-import { icon } from "../lib/icons.mjs";
-import { readOption } from "../lib/page-options.mjs";
-import { _ } from "../lib/words.mjs";
-import { Graph, measureLanes } from "./graph.mjs";
+import { readOption } from "../browser/page-options.mjs";
+import { icon } from "../controls/icons.mjs";
+import { useNow } from "../words/clock.mjs";
+import { _ } from "../words/words.mjs";
+import { Graph, measureLanes, findNeighbour } from "./graph.mjs";
 import { HistoryRow } from "./history-row.mjs";
-import { findNeighbour } from "./neighbours.mjs";
 
 const {
   createElement: h,
@@ -25,7 +24,7 @@ const LARGE_ROWS = "(pointer: coarse), (width < 64em)";
 const ROW_REMS = { large: 2.75, small: 1.875 };
 
 /**
- * @param {{layout: import("./layout.mjs").HistoryLayout, data: import("../lib/types.mjs").HistoryData,
+ * @param {{layout: import("./layout.mjs").HistoryLayout, data: import("../state/types.mjs").HistoryData,
  *   selection: {selected: string|null, select: Function}, onPress: (row: import("./layout.mjs").HistoryRow) => void,
  *   onKey: (key: string, row: import("./layout.mjs").HistoryRow) => boolean, children?: any, before?: any}} props
  */

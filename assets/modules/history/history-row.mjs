@@ -1,8 +1,7 @@
 /** One row of History: its name, the tokens up to it, and its time. */
-import { AUTHORS } from "../lib/authors.mjs";
-import { formatCount, formatDateTime, formatNumber, formatShortTime } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { AUTHORS, formatCount, formatDateTime, formatNumber, formatShortTime } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 
 const { Fragment, createElement: h, memo } = window.React;
 

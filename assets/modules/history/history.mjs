@@ -1,32 +1,29 @@
 /** History: the tree of the conversation with its branches, checkpoints and moves, and the card of the selected place. */
+import { setProperties } from "../browser/properties.mjs";
+import { GO_BACK, RUN_AGAIN_COMMAND, useCommands } from "../controls/commands.mjs";
+import { icon } from "../controls/icons.mjs";
+import { Tip, useEndOfTips } from "../controls/tips.mjs";
+import { showToast } from "../controls/toast.mjs";
 import { comparePlace, runAgain, showState } from "../dialogs/places.mjs";
-import { useActions } from "../lib/actions.mjs";
-import { isGoing } from "../lib/chosen-thread.mjs";
-import { GO_BACK, RUN_AGAIN_COMMAND, useCommands } from "../lib/commands.mjs";
-import { foldText } from "../lib/fold.mjs";
-import { formatCount } from "../lib/format.mjs";
-import { useHistoryRequests } from "../lib/history-requests.mjs";
-import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
-import { setProperties } from "../lib/properties.mjs";
-import { Tip, useEndOfTips } from "../lib/tips.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { _ } from "../lib/words.mjs";
-import { PaneHead } from "../page/pane-head.mjs";
-import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
-import { Filters, useFilter } from "./filters.mjs";
+import { PaneHead, closeSheets, isNarrow, showPane } from "../page/panes.mjs";
+import { useActions } from "../state/actions.mjs";
+import { isGoing } from "../state/chosen-thread.mjs";
+import { useHistoryRequests } from "../state/history-requests.mjs";
+import { foldText } from "../words/direction.mjs";
+import { formatCount } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
+import { Filters, useFilter, usePortion } from "./filters.mjs";
+import { Growth } from "./growth.mjs";
 import { HistoryList } from "./history-list.mjs";
 import { NO_LAYOUT, layOutHistory } from "./layout.mjs";
-import { useOpening } from "./opening.mjs";
 import { AT_PLACE, explainNoRestore, listPlaceActions } from "./place-actions.mjs";
 import { PlaceCard } from "./place-card.mjs";
-import { usePortion } from "./portion.mjs";
 import { NewCheckpoint, SaveButton, SavingRow, useForm, useSaving } from "./saving.mjs";
-import { listSteps, useSelection } from "./selection.mjs";
+import { useOpening, listSteps, useSelection } from "./selection.mjs";
 
 const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
 
-/** @type {import("../lib/types.mjs").HistoryData} */
+/** @type {import("../state/types.mjs").HistoryData} */
 const EMPTY_HISTORY = {
   thread: null, version: 0, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0,
   segments: [],
@@ -41,10 +38,9 @@ const EMPTY_HISTORY = {
 const CURRENT_POSITION = "";
 const NOTHING_THERE = _("There is no conversation yet.");
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare", s: "switchTo" };
-const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", _("The plot could not be loaded. Please try again."));
 
 /**
- * @param {{id: string, data?: import("../lib/types.mjs").HistoryData, reply?: import("../lib/types.mjs").HistoryPortion,
+ * @param {{id: string, data?: import("../state/types.mjs").HistoryData, reply?: import("../state/types.mjs").HistoryPortion,
  *   setProps: Function}} props
  */
 export function History(props) {
@@ -148,7 +144,7 @@ const isFilteredAway = (rows, { words, kind: wanted }) =>
 
 const hasWords = ({ name, description }, words) => foldText(`${name}\n${description}`).includes(words);
 
-/** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
+/** List the history's commands for the palette. @returns {import("../state/types.mjs").Command[]} */
 function listHistoryCommands(data, act, onOpenForm, onSave, { hidden, showEarlier }, selection) {
   const { save, has_states: hasStates, read_only: reason } = data;
   const { head, restorable, standing, switches, comparable } = listPlaceCommands(data, act);

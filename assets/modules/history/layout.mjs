@@ -8,7 +8,7 @@ const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row o
 /**
  * @typedef {import("./places.mjs").PlaceNode} PlaceNode
  * @typedef {import("./places.mjs").PlaceItem} PlaceItem
- * @typedef {import("../lib/types.mjs").BranchView} BranchView
+ * @typedef {import("../state/types.mjs").BranchView} BranchView
  * @typedef {"current"|"other"|"removed"|"replaced"} Line
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed",
  *   lane: number, item: PlaceItem|null, branch: BranchView|null, messages: number, message: string|null, words: string,
@@ -23,7 +23,7 @@ const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row o
 /**
  * Parents come before their children. A node's other children come before the one that continues its lane, each in the lane
  * to the right: so no edge crosses another, and there are never more lanes than the logarithm of the rows.
- * @param {import("../lib/types.mjs").HistoryData} data @param {{kind: string, words: string}} [filter]
+ * @param {import("../state/types.mjs").HistoryData} data @param {{kind: string, words: string}} [filter]
  * @returns {HistoryLayout}
  */
 export function layOutHistory(data, filter) {

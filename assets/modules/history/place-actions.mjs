@@ -1,7 +1,7 @@
 /** The actions on a place: one list for the buttons of its card and for its keys. */
 import { comparePlace, quotePlace, runAgain, showState } from "../dialogs/places.mjs";
-import { _ } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
+import { _ } from "../words/words.mjs";
 
 export const AT_PLACE = _("The conversation is at this place already.");
 const NO_CHANGES = { restore: null, fork: null, bring: null, again: null, switchTo: null };
@@ -13,7 +13,7 @@ const NO_CHANGES = { restore: null, fork: null, bring: null, again: null, switch
  *
  * @param {import("./layout.mjs").HistoryRow} row
  * @param {import("./layout.mjs").HistoryRow[]} rows
- * @param {import("../lib/types.mjs").HistoryData} data @param {Function} act
+ * @param {import("../state/types.mjs").HistoryData} data @param {Function} act
  * @returns {PlaceActions}
  */
 export function listPlaceActions(row, rows, { has_states: hasStates, read_only: isReadOnly }, act) {

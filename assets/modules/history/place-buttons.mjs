@@ -1,10 +1,10 @@
 /** The buttons of a place's card: three at most, and a menu with the others. */
+import { copyLink } from "../controls/copying.mjs";
+import { icon } from "../controls/icons.mjs";
+import { Menu } from "../controls/menu.mjs";
 import { shareCheckpoint } from "../dialogs/sharing.mjs";
-import { copyLink } from "../lib/copying.mjs";
-import { icon } from "../lib/icons.mjs";
-import { Menu } from "../lib/menu.mjs";
-import { _ } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
+import { _ } from "../words/words.mjs";
 
 const { createElement: h, useState } = window.React;
 
@@ -13,7 +13,7 @@ const MAX_BUTTONS = 3;
 /**
  * @typedef {{text: string, name: string, testId?: string, run: Function, isMain?: boolean}} PlaceButton  `name`: in full,
  *   for those who only hear it
- * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../lib/types.mjs").HistoryData,
+ * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../state/types.mjs").HistoryData,
  *   act: Function, actions: import("./place-actions.mjs").PlaceActions, onShow: (row: object) => void,
  *   onRename: (kind: "checkpoint"|"branch") => void}} props
  */
@@ -140,7 +140,7 @@ function listChangesOfBranch({ id, current }, data, act, onRename, isNamed = fal
 }
 
 /**
- * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../lib/types.mjs").HistoryData,
+ * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../state/types.mjs").HistoryData,
  *   act: Function}} props
  */
 export function DeleteButton({ row: { kind, item, branch }, name, data, act }) {

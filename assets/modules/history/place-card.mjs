@@ -1,27 +1,25 @@
 /** The card of the selected place: its description and figures, and what can be done there. */
-import { AUTHORS, nameSaver } from "../lib/authors.mjs";
-import { useNow } from "../lib/clock.mjs";
-import { formatAge, formatCount, formatDateTime, formatNumber } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
-import { NameField } from "../lib/name-field.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { NameField } from "../controls/text-field.mjs";
+import { showToast } from "../controls/toast.mjs";
 import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
+import { useNow } from "../words/clock.mjs";
+import { AUTHORS, nameSaver, formatAge, formatCount, formatDateTime, formatNumber } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { describeBranch, nameRow } from "./history-row.mjs";
 import { listPlaceActions } from "./place-actions.mjs";
 import { DeleteButton, PlaceButtons } from "./place-buttons.mjs";
+import { PlaceUsage } from "./place-usage.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
-
-const PlaceUsage = lazy(() => import("./place-usage.lazy.mjs"), "PlaceUsage");
 
 const MAX_BRANCH_NAME_CHARS = 120;
 
 /**
  * @param {{row: import("./layout.mjs").HistoryRow, rows: import("./layout.mjs").HistoryRow[],
- *   data: import("../lib/types.mjs").HistoryData, act: Function, onShow: (row: object) => void, onClose: () => void}} props
+ *   data: import("../state/types.mjs").HistoryData, act: Function, onShow: (row: object) => void,
+ *   onClose: () => void}} props
  */
 export function PlaceCard({ row, rows, data, act, onShow, onClose }) {
   const card = useRef(null);

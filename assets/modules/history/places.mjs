@@ -1,5 +1,5 @@
 /** The places of a conversation's tree that History shows, joined to a tree of nodes. Pure functions. */
-import { foldText } from "../lib/fold.mjs";
+import { foldText } from "../words/direction.mjs";
 
 /**
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: any, segment: number|null,
@@ -16,7 +16,7 @@ import { foldText } from "../lib/fold.mjs";
 export const NO_FILTER = { kind: "all", words: "" };
 const ROOT = "null:0";
 
-/** @param {import("../lib/types.mjs").HistoryData} data @returns {PlaceNode} the beginning of the conversation */
+/** @param {import("../state/types.mjs").HistoryData} data @returns {PlaceNode} the beginning of the conversation */
 export function buildNodes(data, filter = NO_FILTER) {
   const nodes = new Map([[ROOT, makeNode(null, 0, null)]]);
   const segments = new Map(data.segments.map((segment) => [segment.id, segment]));

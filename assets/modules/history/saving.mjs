@@ -1,10 +1,10 @@
 /** Save a checkpoint: the key, the button, and the pending save. */
-import { getChosenThread, isGoing, useChosenThread, whenShown } from "../lib/chosen-thread.mjs";
-import { icon } from "../lib/icons.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { useRequest } from "../lib/tracked-request.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { showToast } from "../controls/toast.mjs";
 import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
+import { useRequest } from "../requests/tracked-request.mjs";
+import { getChosenThread, isGoing, useChosenThread, whenShown } from "../state/chosen-thread.mjs";
+import { _ } from "../words/words.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;

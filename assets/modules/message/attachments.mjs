@@ -1,16 +1,15 @@
 /** The files of a message. */
-import { formatSize } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { fetchAsPage } from "../lib/session.mjs";
-import { getOpenThread } from "../lib/show-message.mjs";
-import { showPlace } from "../lib/show-place.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { getOpenThread, showPlace } from "../state/show-message.mjs";
+import { formatSize } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
 const GONE_TEXT = _("The origin of this note is not in this conversation.");
 
-/** @param {{excerpt: import("../lib/types.mjs").ExcerptView}} props */
+/** @param {{excerpt: import("../state/types.mjs").ExcerptView}} props */
 export function ExcerptOrigin({ excerpt: { origin, address } }) {
   const show = () => showPlace(getOpenThread(), address, _("origin of the note"), GONE_TEXT);
   return h(
@@ -27,7 +26,7 @@ export function ExcerptOrigin({ excerpt: { origin, address } }) {
 
 const NEAR_VIEW = "600px"; // a picture this far outside the window is fetched
 
-/** @param {{files: import("../lib/types.mjs").FileView[]}} props sent with a message */
+/** @param {{files: import("../state/types.mjs").FileView[]}} props sent with a message */
 export function AttachedFiles({ files }) {
   return h(
     "ul",

@@ -1,8 +1,8 @@
 /** The text of a message, folded if it is long, and the link to the rest that the page does not hold. */
-import { buildThreadApi } from "../lib/addresses.mjs";
-import { usePageOption } from "../lib/page-options.mjs";
-import { fetchAsPage } from "../lib/session.mjs";
-import { _ } from "../lib/words.mjs";
+import { buildThreadApi } from "../browser/addresses.mjs";
+import { usePageOption } from "../browser/page-options.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { _ } from "../words/words.mjs";
 import { Prose } from "./prose.mjs";
 import { ShowAll } from "./show-all.mjs";
 
@@ -15,7 +15,7 @@ const formattedById = new Map(); // questions as Markdown, by the id of their me
 
 /**
  * The folded part can be searched and read: a hit or a focus in it unfolds it.
- * @param {{message: import("../lib/types.mjs").MessageView}} props
+ * @param {{message: import("../state/types.mjs").MessageView}} props
  */
 export function FoldableProse({ message }) {
   const { id, role, text, more } = message;

@@ -1,5 +1,5 @@
 /** A message in a dialog that Dash builds: without actions, but with the tools of its text. */
-import { showToast } from "../lib/toast.mjs";
+import { showToast } from "../controls/toast.mjs";
 import { Prose, runProseTool } from "./prose.mjs";
 import { ReadOnlyMessage } from "./read-only-message.mjs";
 
@@ -7,7 +7,7 @@ const { createElement: h } = window.React;
 
 /**
  * A Dash component.
- * @param {{data: {html?: string, message?: import("../lib/types.mjs").MessageView, isNamed?: boolean}}} props
+ * @param {{data: {html?: string, message?: import("../state/types.mjs").MessageView, isNamed?: boolean}}} props
  */
 export function Message({ data }) {
   const shown = data.message ? h(ReadOnlyMessage, data) : h(Prose, { html: data.html ?? "" });

@@ -1,5 +1,5 @@
 /** A message without actions, for dialogs. */
-import { _ } from "../lib/words.mjs";
+import { _ } from "../words/words.mjs";
 import { Prose } from "./prose.mjs";
 import { ShowAll, ShowAllCalls } from "./show-all.mjs";
 import { ToolCard } from "./tool-card.mjs";
@@ -8,7 +8,7 @@ const { createElement: h } = window.React;
 
 const SPEAKER_NAMES = { user: _("You"), assistant: _("Agent"), note: _("Note") };
 
-/** @param {{message: import("../lib/types.mjs").MessageView, isNamed?: boolean}} props `isNamed`: it says who speaks */
+/** @param {{message: import("../state/types.mjs").MessageView, isNamed?: boolean}} props `isNamed`: it says who speaks */
 export function ReadOnlyMessage({ message, isNamed = true }) {
   const isCut = message.state === "partial";
   return h(

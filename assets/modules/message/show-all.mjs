@@ -1,9 +1,9 @@
 /** The link from the beginning of a long text to all of it. */
-import { fetchAsPage } from "../lib/session.mjs";
-import { LANGUAGE, _, ngettext } from "../lib/words.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { LANGUAGE, _, ngettext } from "../words/words.mjs";
 const { createElement: h } = window.React;
 
-/** @param {{more: import("../lib/types.mjs").MoreView|null}} props */
+/** @param {{more: import("../state/types.mjs").MoreView|null}} props */
 export function ShowAll({ more }) {
   if (!more) return null;
   const label = _("Show all ({chars} more characters)", { chars: more.chars.toLocaleString(LANGUAGE) });
@@ -16,7 +16,7 @@ export function ShowAll({ more }) {
 
 /**
  * The link to all calls of a message that makes more than a view shows.
- * @param {{more: import("../lib/types.mjs").MoreCallsView|null}} props
+ * @param {{more: import("../state/types.mjs").MoreCallsView|null}} props
  */
 export function ShowAllCalls({ more }) {
   if (!more) return null;
@@ -32,7 +32,7 @@ export function ShowAllCalls({ more }) {
 
 /**
  * Fetch a text that the page holds only in part.
- * @param {{text: string, more: import("../lib/types.mjs").MoreView|null}} shown
+ * @param {{text: string, more: import("../state/types.mjs").MoreView|null}} shown
  * @returns {Promise<string|null>} null when it cannot be read now
  */
 export async function fetchWholeText({ text, more }) {

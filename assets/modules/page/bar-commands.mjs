@@ -1,5 +1,5 @@
 /** Commands of the bar: each of its buttons and items is a line of the palette, and those with a word are slash commands. */
-import { _ } from "../lib/words.mjs";
+import { _ } from "../words/words.mjs";
 const BUTTONS =
   ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run], #more-app [hidden], #more-app [hidden] *)";
 // by the id of the button
@@ -7,7 +7,7 @@ const WORDS = {
   undo: "undo", redo: "redo", clear: "clear", settings: "settings", "app-settings": "app-settings", export: "export",
 };
 
-/** @returns {import("../lib/types.mjs").Command[]} */
+/** @returns {import("../state/types.mjs").Command[]} */
 export const listBarCommands = () => Array.from(document.querySelectorAll(BUTTONS), describeButton);
 
 function describeButton(button) {

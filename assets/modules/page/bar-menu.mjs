@@ -1,5 +1,5 @@
 /** The menu of the bar: what is seldom needed, in words. */
-import { listCommands } from "../lib/commands.mjs";
+import { listCommands } from "../controls/commands.mjs";
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 

@@ -1,5 +1,8 @@
 /** Clientside callbacks of Dash's dialogs and addresses. */
-import { setProperties } from "../lib/properties.mjs";
+import { setProperties, getProperties } from "../browser/properties.mjs";
+import { readRefusal } from "../requests/send.mjs";
+import { sendOnce } from "../state/actions.mjs";
+import { _ } from "../words/words.mjs";
 
 const getNoUpdate = () => window.dash_clientside?.no_update;
 
@@ -72,3 +75,102 @@ function clearDialog(dialog, parts) {
 
 /** Clientside callback: empty the fields of a dialog that has opened or closed. */
 export const clearFields = (_isOpen, ...fields) => fields.map(() => "");
+
+export function watchConfirmations() {
+  document.addEventListener("submit", (event) => {
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const { dialog } = form.dataset;
+    if (dialog === undefined) return;
+    event.preventDefault();
+    sendOnce(dialog, { ...getProperties(`${dialog}-subject`)?.data, ...Object.fromEntries(new FormData(form)) });
+  });
+}
+
+const LOST_TEXT = _("The server does not answer.");
+const FAILED_TEXT = _("That did not work. Please try again.");
+const READING = /"changedPropIds":\["[\w-]+-(?:opened\.data|changed\.data|again\.n_clicks)"\]/;
+const NOTHING_DONE = 204; // a row has appeared, which Dash tells like a press
+const MAX_UNSENT_MS = 1000; // a press that sends nothing in this time will not: a field is empty
+
+/**
+ * @type {string|null} the line whose sentence a reading may take away: it is of a reading that failed, or the person has
+ *   asked for it
+ */
+let ofReading = null;
+/** @type {{mark: string, isSent: boolean}|null} the press whose request has not ended */
+let press = null;
+
+/** @returns {string|undefined} the id of the line in the dialog that is open, where it has one */
+export const findProblemLine = () => [...document.querySelectorAll(".modal.show .dialog-problem")].at(-1)?.id;
+
+/**
+ * Run a request that a dialog makes, and show there what became of it. That a change failed is said until one succeeds.
+ * @param {string} line @param {string} body @param {() => Promise<Response>} send
+ */
+export async function sendFromDialog(line, body, send) {
+  const isReading = READING.test(body);
+  const ownPress = press !== null && body.includes(`"changedPropIds":["${press.mark}.`) ? press : null;
+  if (ownPress) ownPress.isSent = true;
+  offerReading(line, isReading);
+  try {
+    const reply = await send();
+    if (!reply.ok) showProblem(line, await readRefusal(reply.clone(), FAILED_TEXT), isReading);
+    else if (isReading ? ofReading === line : reply.status !== NOTHING_DONE) setProperties({ [line]: { hidden: true } });
+    return reply;
+  } catch (error) {
+    showProblem(line, LOST_TEXT, isReading);
+    throw error;
+  } finally {
+    if (ownPress && press === ownPress) press = null;
+  }
+}
+
+/** “Try again” reads a dialog: it is of no use after a change that failed. */
+function offerReading(line, isOffered) {
+  const button = document.getElementById(line.replace(/problem$/, "again"));
+  if (button !== null && button.hidden === isOffered) setProperties({ [button.id]: { hidden: !isOffered } });
+}
+
+function showProblem(line, text, isReading) {
+  ofReading = isReading ? line : null;
+  setProperties({ [`${line}-text`]: { children: text }, [line]: { hidden: false } });
+}
+
+/** Read a dialog again when the network is back that its last request did not find. */
+export function watchNetworkReturn() {
+  addEventListener("online", () => {
+    for (const button of document.querySelectorAll(".modal.show .dialog-problem:not([hidden]) > button")) button.click();
+  });
+  document.addEventListener("click", ({ target, isTrusted }) => {
+    const line = /** @type {Element} */ (target).closest?.(".dialog-problem");
+    if (line && isTrusted) ofReading = line.id;
+  });
+}
+
+/** Let a button with `data-once` be pressed once: it does nothing until its request has ended. */
+export function watchRepeatedPresses() {
+  document.addEventListener(
+    "click",
+    (event) => {
+      if (event.detail > 1 && /** @type {Element} */ (event.target).matches?.(".modal")) {
+        event.stopImmediatePropagation(); // the first click of a double one has opened the dialog: the second closes none
+        return;
+      }
+      /** @type {HTMLButtonElement|null|undefined} */
+      const button = /** @type {Element} */ (event.target).closest?.(".modal.show [data-once]");
+      if (!button) return;
+      if (press !== null) {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        return;
+      }
+      const own = { mark: JSON.stringify((button.form ?? button).id).slice(1, -1), isSent: false };
+      press = own;
+      setTimeout(() => press === own && !own.isSent && (press = null), MAX_UNSENT_MS);
+    },
+    true, // before anybody else
+  );
+}
+
+/** Clientside callback: whether a name is not yet written as that of the row that a dialog is about. */
+export const isUnconfirmed = ([typed], opened) => !typed || typed !== opened?.about;

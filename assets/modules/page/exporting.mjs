@@ -1,9 +1,9 @@
 /** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
-import { setProperties } from "../lib/properties.mjs";
-import { readRefusal } from "../lib/send.mjs";
-import { fetchAsPage } from "../lib/session.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { _ } from "../lib/words.mjs";
+import { setProperties } from "../browser/properties.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { readRefusal } from "../requests/send.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { _ } from "../words/words.mjs";
 import { saveFile } from "./file-links.mjs";
 import { followRequest } from "./long-request.mjs";
 

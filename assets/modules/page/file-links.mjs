@@ -1,8 +1,8 @@
 /** Open links to files and texts of messages: the browser alone could not add the page's key to the request. */
-import { FILE_LINKS } from "../lib/addresses.mjs";
-import { fetchAsPage } from "../lib/session.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { _ } from "../lib/words.mjs";
+import { FILE_LINKS } from "../browser/addresses.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { _ } from "../words/words.mjs";
 
 const KEPT_MS = 60_000; // the browser is still writing the file
 

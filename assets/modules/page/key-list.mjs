@@ -1,6 +1,6 @@
 /** The keys of the page, in groups. */
-import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
-import { _ } from "../lib/words.mjs";
+import { MODIFIER_KEY } from "../controls/copying.mjs";
+import { _ } from "../words/words.mjs";
 
 /** @typedef {[string[], string, string?]} Key  keys, their effect, and the command of the palette that has the same */
 

@@ -1,7 +1,7 @@
 /** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
-import { whenShown } from "../lib/chosen-thread.mjs";
-import { readOption } from "../lib/page-options.mjs";
-import { showToast } from "../lib/toast.mjs";
+import { readOption } from "../browser/page-options.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { whenShown } from "../state/chosen-thread.mjs";
 import { Palette, KeysHelp } from "./palette.mjs";
 
 const { createElement: h } = window.React;

@@ -1,9 +1,8 @@
 /** The entries of the change log. They are one component: a Dash component for each of their parts takes seconds. */
-import { AUTHORS } from "../lib/authors.mjs";
-import { useNow } from "../lib/clock.mjs";
-import { formatAge, formatDateTime } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { useNow } from "../words/clock.mjs";
+import { AUTHORS, formatAge, formatDateTime } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 
 const { createElement: h } = window.React;
 

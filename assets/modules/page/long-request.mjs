@@ -1,13 +1,12 @@
 /** A long request: after a second its progress is shown, and it can be cancelled. */
-import { createRequestId } from "../lib/actions.mjs";
-import { buildApi } from "../lib/addresses.mjs";
-import { lazy } from "../lib/lazy.mjs";
-import { fetchAsPage } from "../lib/session.mjs";
+import { buildApi } from "../browser/addresses.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { createRequestId } from "../state/actions.mjs";
+import { ProgressBox } from "./progress-box.mjs";
 
 const SHOWN_AFTER_MS = 1000;
 const READ_EVERY_MS = 400;
 
-const ProgressBox = lazy(() => import("./progress-box.lazy.mjs"), "ProgressBox");
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
@@ -40,7 +39,7 @@ class LongRequest {
   #subject;
   #id = createRequestId();
   #abort = new AbortController();
-  /** @type {import("./progress-box.lazy.mjs").ProgressBox|null} */
+  /** @type {import("./progress-box.mjs").ProgressBox|null} */
   #box = null;
   #isEnded = false;
   #isRead = true;
@@ -75,9 +74,8 @@ class LongRequest {
 
   async #follow() {
     await wait(SHOWN_AFTER_MS);
-    const Box = this.#isEnded ? null : await ProgressBox.load();
-    if (Box === null || this.#isEnded) return;
-    this.#box = new Box(this.#subject, this.#cancel);
+    if (this.#isEnded) return;
+    this.#box = new ProgressBox(this.#subject, this.#cancel);
     while (!this.#isEnded && this.#isRead) {
       await this.#readProgress();
       await wait(READ_EVERY_MS);

@@ -1,10 +1,10 @@
 /** The banner during an outage. It polls the server and disappears after the recovery. */
-import { sendOnce } from "../lib/actions.mjs";
-import { HEALTH } from "../lib/addresses.mjs";
-import { setProperties } from "../lib/properties.mjs";
-import { fetchAsPage } from "../lib/session.mjs";
-import { reportLostRequest } from "../lib/tracked-request.mjs";
-import { _ } from "../lib/words.mjs";
+import { HEALTH } from "../browser/addresses.mjs";
+import { setProperties } from "../browser/properties.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { reportLostRequest } from "../requests/tracked-request.mjs";
+import { sendOnce } from "../state/actions.mjs";
+import { _ } from "../words/words.mjs";
 
 const POLL_MS = 2000;
 /** @type {ReturnType<typeof setTimeout>|null} while the banner is shown */

@@ -2,13 +2,13 @@
  * The palette finds positions and actions by a few letters, and every message by its words. This module also has the
  * positions to go back to, and the list of keys.
  */
-import { isGoing, useChosenThread, whenShown } from "../lib/chosen-thread.mjs";
-import { GO_BACK, listCommands, useChoicesRevision } from "../lib/commands.mjs";
-import { ReadingDialog, useDialog } from "../lib/dialog.mjs";
-import { foldText } from "../lib/fold.mjs";
-import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
-import { getOpenThread, showMessage } from "../lib/show-message.mjs";
-import { _ } from "../lib/words.mjs";
+import { GO_BACK, listCommands, useChoicesRevision } from "../controls/commands.mjs";
+import { ReadingDialog, useDialog } from "../controls/dialog.mjs";
+import { isGoing, useChosenThread, whenShown } from "../state/chosen-thread.mjs";
+import { getOpenThread, showMessage } from "../state/show-message.mjs";
+import { foldText } from "../words/direction.mjs";
+import { formatAge, formatCount, formatNumber } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 import { listBarCommands } from "./bar-commands.mjs";
 import { KEY_GROUPS, findKeys } from "./key-list.mjs";
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.mjs";
@@ -21,13 +21,13 @@ const MAX_LINES = 50; // typing more letters narrows a longer list
 
 const TAG_FILTER = /(?<!\S)tag:("[^"]*"?|[^\s"]+)/gi;
 
-/** Order commands by their groups. @param {import("../lib/types.mjs").Command[]} commands */
+/** Order commands by their groups. @param {import("../state/types.mjs").Command[]} commands */
 const groupCommands = (commands) =>
   [...new Set([...GROUPS, ...commands.map(({ group }) => group)])].flatMap((wanted) =>
     commands.filter(({ group }) => group === wanted),
   );
 
-/** @param {import("../lib/types.mjs").Command|null} command whose choices are listed @param {boolean} onlyBack */
+/** @param {import("../state/types.mjs").Command|null} command whose choices are listed @param {boolean} onlyBack */
 function listPaletteCommands(command, onlyBack) {
   /** @param {{offReason?: string|null}} line */
   const isOn = ({ offReason }) => !offReason;
@@ -52,7 +52,7 @@ const findAgain = ({ group, name }) =>
   listPaletteCommands(null, group === GO_BACK).find((each) => each.group === group && each.name === name);
 
 /**
- * @param {import("../lib/types.mjs").Command[]} commands
+ * @param {import("../state/types.mjs").Command[]} commands
  * @param {string} text
  * @returns the commands that contain all words of the text
  */
@@ -78,7 +78,7 @@ function listFoundThreads(threads, commands, text) {
   );
 }
 
-/** @param {import("./search.mjs").Hit[]} hits @returns {import("../lib/types.mjs").Command[]} a line for each hit */
+/** @param {import("./search.mjs").Hit[]} hits @returns {import("../state/types.mjs").Command[]} a line for each hit */
 function listHits(hits) {
   const lines = hits.map((hit) => ({
     group: hit.checkpoint === null ? FOUND_MESSAGES : FOUND_CHECKPOINTS,
@@ -202,7 +202,7 @@ function PaletteFoot({ total, matches, lines, found, text, onlyBack, isFiltered 
 
 /**
  * The lines of one group under its heading.
- * @param {{group: string, lines: import("../lib/types.mjs").Command[], selected: number, id: string, onChoose: Function}}
+ * @param {{group: string, lines: import("../state/types.mjs").Command[], selected: number, id: string, onChoose: Function}}
  *   props
  */
 function Group({ group, lines, selected, id, onChoose }) {

@@ -2,9 +2,31 @@
  * The side panes: beside the conversation, where they fold, and below 64 em sheets over it, with their focus. The browser
  * remembers a fold and a width; first-paint.js applies them before the first paint, with the same keys.
  */
-import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
-import { setProperties } from "../lib/properties.mjs";
-import { _ } from "../lib/words.mjs";
+import { setProperties } from "../browser/properties.mjs";
+import { MODIFIER_KEY } from "../controls/copying.mjs";
+import { icon } from "../controls/icons.mjs";
+import { _, LANGUAGE } from "../words/words.mjs";
+
+const { createElement: h } = window.React;
+
+/** @param {{title: string, id: string, children?: any}} props */
+export function PaneHead({ title, id, children }) {
+  return h(
+    "div",
+    { className: "pane-head" },
+    h("h2", { id }, title),
+    children,
+    h(
+      "button",
+      {
+        type: "button", className: "icon-button sheet-close",
+        "aria-label": _("Close {title}", { title: LANGUAGE === "en" ? title.toLowerCase() : title }),
+        onClick: () => closeSheets(),
+      },
+      icon("x-lg"),
+    ),
+  );
+}
 
 const NARROW = "(width < 64em)";
 const SMALL = "(width < 75em)"; // History is folded at first

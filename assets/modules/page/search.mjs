@@ -1,13 +1,12 @@
 /**
  * The search over all conversations: its requests, its lines, and the way to what was found. Snippets are text, never HTML.
  */
-import { buildApi, buildThreadApi } from "../lib/addresses.mjs";
-import { findDirection } from "../lib/direction.mjs";
-import { formatAge } from "../lib/format.mjs";
-import { fetchAsPage } from "../lib/session.mjs";
-import { getOpenThread } from "../lib/show-message.mjs";
-import { openPlace } from "../lib/show-place.mjs";
-import { _ } from "../lib/words.mjs";
+import { buildApi, buildThreadApi } from "../browser/addresses.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { getOpenThread, openPlace } from "../state/show-message.mjs";
+import { findDirection } from "../words/direction.mjs";
+import { formatAge } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 import { closeSheets } from "./panes.mjs";
 
 const { Fragment, createElement: h, useEffect, useState } = window.React;
@@ -38,7 +37,7 @@ export const SEARCH_HINT = _(
 /**
  * Search while the user types. Until a reply comes, the hits of the text before are kept.
  * @param {string} text
- * @returns {{text: string, hits: Hit[], threads: import("../lib/types.mjs").ThreadItem[], more: boolean, pending: boolean,
+ * @returns {{text: string, hits: Hit[], threads: import("../state/types.mjs").ThreadItem[], more: boolean, pending: boolean,
  *   isSearching: boolean, failed: boolean}}
  */
 export function useSearch(text) {

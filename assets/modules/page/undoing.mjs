@@ -2,9 +2,29 @@
  * The buttons of the bar, of a toast and of the change log that change the conversation. Undo and Redo mean the newest
  * change that is seen.
  */
-import { sendOnce } from "../lib/actions.mjs";
-import { findSeenVersion } from "../lib/seen-version.mjs";
-import { getData } from "../lib/shown-panels.mjs";
+import { sendOnce } from "../state/actions.mjs";
+import { isGoing, whenShown } from "../state/chosen-thread.mjs";
+import { findSeenVersion } from "../state/seen-version.mjs";
+import { getData } from "../state/shown-panels.mjs";
+
+const OF_CONVERSATION = "#undo, #redo, #clear, #settings, #export, #share, #usage, #show-log, #more [data-run]";
+const STILL_SHOWN = "#transcript, .history-scroll, .place-card";
+
+export function watchHeldPresses() {
+  window.addEventListener(
+    "click",
+    (event) => {
+      if (!isGoing()) return;
+      const target = /** @type {Element} */ (event.target);
+      const button = target.closest?.(OF_CONVERSATION);
+      if (!button && !target.closest?.(STILL_SHOWN)) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      if (button) whenShown(() => button.click());
+    },
+    true, // before anybody else
+  );
+}
 
 /** The press of each button, by its id. @type {Record<string, () => void>} */
 const PRESSES = {

@@ -1,11 +1,11 @@
 /**
  * The button to import a file. Dash's own upload would send the file inside the JSON of a request, and with each step again.
  */
-import { icon } from "../lib/icons.mjs";
-import { setProperties } from "../lib/properties.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { uploadContent, UploadRefusedError } from "../lib/uploads.mjs";
-import { _ } from "../lib/words.mjs";
+import { setProperties } from "../browser/properties.mjs";
+import { icon } from "../controls/icons.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { uploadContent, UploadRefusedError } from "../requests/uploads.mjs";
+import { _ } from "../words/words.mjs";
 import { followRequest } from "./long-request.mjs";
 
 const { createElement: h, useRef, useState } = window.React;

@@ -1,8 +1,8 @@
 /** Clientside callbacks of the options of this browser (components/browser_options.py). */
-import { chooseLanguage, readLanguageChoice } from "../lib/language.mjs";
-import { NOTIFY, switchNotifications } from "../lib/notices.mjs";
-import { readOption, storeOption } from "../lib/page-options.mjs";
-import { setProperties } from "../lib/properties.mjs";
+import { readOption, storeOption } from "../browser/page-options.mjs";
+import { setProperties } from "../browser/properties.mjs";
+import { NOTIFY, switchNotifications } from "../state/notices.mjs";
+import { chooseLanguage, readLanguageChoice } from "../words/language.mjs";
 
 const SYSTEM = "system"; // a list has no empty value
 const OPTIONS = ["markdown-questions", "single-keys"];

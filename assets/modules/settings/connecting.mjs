@@ -1,6 +1,6 @@
 /** The ways to the dialog that connects a model (components/panels/connect_dialog.py). */
-import { _ } from "../lib/words.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
+import { _ } from "../words/words.mjs";
 
 const { createElement: h } = window.React;
 

@@ -1,25 +1,20 @@
 /** The name of the model below the field: the button that opens the list of models. */
-import { useActions } from "../lib/actions.mjs";
-import { useCommands } from "../lib/commands.mjs";
-import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
-import { nameModel } from "../lib/model-names.mjs";
-import { usePopover } from "../lib/popover.mjs";
-import { _, ngettext } from "../lib/words.mjs";
+import { useCommands } from "../controls/commands.mjs";
+import { icon } from "../controls/icons.mjs";
+import { usePopover } from "../controls/popover.mjs";
+import { useActions } from "../state/actions.mjs";
+import { nameModel } from "../words/format.mjs";
+import { _, ngettext } from "../words/words.mjs";
 import { connectModel } from "./connecting.mjs";
+import { ModelList } from "./model-list.mjs";
 import { keepChoice, useKeptChoice } from "./settings.mjs";
 import { keepSeveral, useSeveral } from "./several-models.mjs";
 
 const { createElement: h } = window.React;
 
 const SETTINGS = "settings"; // the list of actions that changes settings: components/panels/settings.py
-const ModelList = lazy(
-  () => import("./model-list.lazy.mjs"),
-  "ModelList",
-  _("The models could not be loaded. Please try again."),
-);
 
-/** @param {{data: import("../lib/types.mjs").ComposerData}} props */
+/** @param {{data: import("../state/types.mjs").ComposerData}} props */
 export function ModelPicker({ data }) {
   const { isOpen, setOpen, close, root, onKeyDown } = usePopover(data.thread);
   const choose = useModelChoice(data);
@@ -59,8 +54,9 @@ export function ModelPicker({ data }) {
 }
 
 /**
- * @param {import("../lib/types.mjs").ComposerData} data
- * @returns {(model: import("../lib/types.mjs").ModelItem) => void} changes the model of the conversation, or of the one that
+ * @param {import("../state/types.mjs").ComposerData} data
+ * @returns {(model: import("../state/types.mjs").ModelItem) => void} changes the model of the conversation, or of the
+ *   one that
  *   the next message begins
  */
 function useModelChoice({ thread = null, default: usual, models }) {

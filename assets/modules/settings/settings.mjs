@@ -1,12 +1,13 @@
 /** The choice for a new conversation: what its settings (components/panels/settings.py) and the list of models chose. */
-import { setProperties } from "../lib/properties.mjs";
+import { setProperties } from "../browser/properties.mjs";
 
 const { useEffect, useSyncExternalStore } = window.React;
 
 const KEPT = "settings-kept";
 
 /**
- * @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that the next message begins; kept while the page
+ * @type {import("../state/types.mjs").KeptChoice|null} for the conversation that the next message begins; kept while the
+ *   page
  *   is open
  */
 let keptChoice = null;
@@ -18,13 +19,13 @@ const subscribe = (listener) => {
   return () => listeners.delete(listener);
 };
 
-/** @param {import("../lib/types.mjs").KeptChoice|null} next */
+/** @param {import("../state/types.mjs").KeptChoice|null} next */
 export function keepChoice(next) {
   noteChoice(next);
   setProperties({ [KEPT]: { data: next } });
 }
 
-/** Clientside callback: keep what the dialog chose. @param {import("../lib/types.mjs").KeptChoice|null} next */
+/** Clientside callback: keep what the dialog chose. @param {import("../state/types.mjs").KeptChoice|null} next */
 export function noteChoice(next) {
   if (JSON.stringify(next) === JSON.stringify(keptChoice)) return;
   keptChoice = next;
@@ -32,7 +33,7 @@ export function noteChoice(next) {
   for (const listener of listeners) listener();
 }
 
-/** @returns {{choice?: import("../lib/types.mjs").Choice}} fields to send with the first message of a conversation */
+/** @returns {{choice?: import("../state/types.mjs").Choice}} fields to send with the first message of a conversation */
 export function takeChoice(thread) {
   if (thread || keptChoice === null) return {};
   isChoiceSent = true;
@@ -40,7 +41,7 @@ export function takeChoice(thread) {
 }
 
 /**
- * @returns {import("../lib/types.mjs").KeptChoice|null} the choice for the shown new conversation; once it has begun, the
+ * @returns {import("../state/types.mjs").KeptChoice|null} the choice for the shown new conversation; once it has begun, the
  *   server has it
  */
 export function useKeptChoice(thread) {

@@ -1,15 +1,55 @@
 /** One conversation of the list: its link and its menu, the field that changes its title, or its checkbox. */
-import { buildPath } from "../lib/addresses.mjs";
-import { copyLink } from "../lib/copying.mjs";
-import { findDirection } from "../lib/direction.mjs";
-import { formatBriefAge, formatDateTime } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { Menu } from "../lib/menu.mjs";
-import { NameField } from "../lib/name-field.mjs";
-import { _ } from "../lib/words.mjs";
+import { buildPath, buildApi } from "../browser/addresses.mjs";
+import { copyLink } from "../controls/copying.mjs";
+import { icon } from "../controls/icons.mjs";
+import { Menu } from "../controls/menu.mjs";
+import { NameField } from "../controls/text-field.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { noticeRunEnd } from "../state/notices.mjs";
+import { refreshThreads } from "../state/panels.mjs";
+import { findDirection } from "../words/direction.mjs";
+import { formatBriefAge, formatDateTime } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 import { RowTags } from "./tags.mjs";
 
-const { createElement: h, memo, useState } = window.React;
+const { createElement: h, memo, useState, useEffect, useRef } = window.React;
+
+const ASK_AGAIN_MS = 3000;
+const TOLD_ASKS_EVERY = 5; // of these moments: where the socket tells of the ends, it may have been lost for a while
+
+/**
+ * Ask the server for the states of runs while another conversation is running.
+ * @param {import("../state/types.mjs").ThreadsData|undefined} data
+ * @param {import("../state/types.mjs").ThreadItem[]} threads
+ */
+export function useOtherRuns(data, threads) {
+  const { running = [], waiting = [], current = null, told = false } = data ?? {};
+  const followed = useRef(new Set());
+  const latest = useRef(threads);
+  latest.current = threads;
+  const others = running.filter((id) => id !== current);
+  const isFollowing = others.length > 0;
+  const every = told && current !== null ? TOLD_ASKS_EVERY : 1;
+  useEffect(() => {
+    const ended = [...followed.current].filter((id) => !running.includes(id));
+    followed.current = new Set(others);
+    for (const id of ended) {
+      const title = latest.current.find((thread) => thread.id === id)?.title ?? "";
+      if (id !== current) noticeRunEnd({ thread: id, title, isWaiting: waiting.includes(id), isOpen: false });
+    }
+  }, [data]);
+  useEffect(() => {
+    if (!isFollowing) return undefined;
+    let moments = 0;
+    const timer = setInterval(async () => {
+      if (moments++ % every) return; // the first one counts: an end may have come before the socket
+      const reply = await fetchAsPage(buildApi("runs")).catch(() => null);
+      const states = reply?.ok ? await reply.json() : null;
+      if (states && [...followed.current].some((id) => !states.running.includes(id))) refreshThreads();
+    }, ASK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isFollowing, every]);
+}
 
 const MAX_TITLE_CHARS = 200;
 
@@ -17,7 +57,7 @@ const MAX_TITLE_CHARS = 200;
  * @typedef {{onOpen: (id: string) => void, onRename: (id: string|null) => void, onDelete: (id: string) => void,
  *   onPin: (thread: object) => void, onArchive: (thread: object) => void, onTags: (thread: object) => void,
  *   onTitle: (id: string, title: string) => void, onSelect: (thread: object, isRange?: boolean) => void}} RowActions
- * @param {{thread: import("../lib/types.mjs").ThreadItem, place: {index: number, style: object}, now: number,
+ * @param {{thread: import("../state/types.mjs").ThreadItem, place: {index: number, style: object}, now: number,
  *   state: "running"|"waiting"|null, mode: "link"|"rename"|"select", isCurrent: boolean, isSelected: boolean,
  *   isAnyView: boolean, isReadOnly: boolean, names: import("./tags.mjs").TagNames, filterTag: string|null,
  *   actions: RowActions}} props

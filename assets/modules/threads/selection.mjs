@@ -1,9 +1,25 @@
 /** Several conversations at once: which are selected, and what can be done with them. */
-import { fetchThreads } from "../lib/thread-list.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { LANGUAGE, _ } from "../lib/words.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { isFocusUnclaimed } from "../page/lost-focus.mjs";
+import { fetchThreads } from "../state/thread-list.mjs";
+import { LANGUAGE, _ } from "../words/words.mjs";
 
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+
+/**
+ * Hold the id of the item whose name is being edited. Afterwards its element gets the focus, unless that is elsewhere.
+ * @param {(id: string) => HTMLElement|null|undefined} find the element of an item
+ * @returns {[string|null, (id: string|null) => void]}
+ */
+export function useRenamed(find) {
+  const [id, setId] = useState(null);
+  const last = useRef(null);
+  useEffect(() => {
+    if (id === null && last.current !== null && isFocusUnclaimed()) find(last.current)?.focus();
+    last.current = id;
+  }, [id]);
+  return [id, setId];
+}
 
 const PORTION = 100; // of the list
 const MAX_SELECTED = 1000; // that one action takes: checkpoints/values/limits.py
@@ -14,7 +30,7 @@ const showLimit = () =>
 /**
  * @param {object[]} threads as they are listed
  * @param {{view: string, text: string}} shown where Ctrl+A finds all of them
- * @param {import("../lib/types.mjs").ThreadsData|undefined} data takes away what is gone
+ * @param {import("../state/types.mjs").ThreadsData|undefined} data takes away what is gone
  * @returns {{ids: Set<string>|null, toggle: Function, selectAll: () => Promise<void>, start: Function, stop: Function}}
  *   `ids` is null outside the mode
  */

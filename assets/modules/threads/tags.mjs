@@ -2,10 +2,10 @@
  * The tags of conversations: their names, as rows show them, the filter above the list, and the ways to their dialogs
  * (components/panels/tags.py).
  */
-import { icon } from "../lib/icons.mjs";
-import { setProperties } from "../lib/properties.mjs";
-import { _ } from "../lib/words.mjs";
+import { setProperties } from "../browser/properties.mjs";
+import { icon } from "../controls/icons.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
+import { _ } from "../words/words.mjs";
 
 const { createElement: h, useRef } = window.React;
 
@@ -16,7 +16,7 @@ let filterBy = () => undefined;
 
 /**
  * @typedef {Map<string, string>} TagNames  by id
- * @param {import("../lib/types.mjs").ThreadsData|undefined} data
+ * @param {import("../state/types.mjs").ThreadsData|undefined} data
  * @returns {TagNames} the same one until a name changes, so that rows are not rendered again
  */
 export function useTagNames(data) {
@@ -68,7 +68,8 @@ export const writeFilter = (name) => `tag:"${name}"`;
 
 /**
  * Ask for the tags of one or several conversations.
- * @param {string[]} ids of conversations @param {import("../lib/types.mjs").ThreadItem[]} known those whose titles are known
+ * @param {string[]} ids of conversations
+ * @param {import("../state/types.mjs").ThreadItem[]} known those whose titles are known
  */
 export function openTagChoice(ids, known) {
   const only = ids.length === 1 ? known.find(({ id }) => id === ids[0]) : undefined;
@@ -93,9 +94,9 @@ export function showTag() {
 
 /**
  * List the commands about tags.
- * @param {{current: import("../lib/types.mjs").ThreadItem|null, isReader?: boolean, names: TagNames,
- *   act: import("../lib/types.mjs").Act, onShow: (tag: string) => void}} parts
- * @returns {import("../lib/types.mjs").Command[]}
+ * @param {{current: import("../state/types.mjs").ThreadItem|null, isReader?: boolean, names: TagNames,
+ *   act: import("../state/types.mjs").Act, onShow: (tag: string) => void}} parts
+ * @returns {import("../state/types.mjs").Command[]}
  */
 export function listTagCommands({ current, isReader = false, names, act, onShow }) {
   const missing = names.size > 0 ? null : _("There are no tags yet. /tag adds one.");

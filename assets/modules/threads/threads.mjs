@@ -1,37 +1,27 @@
 /** The list of conversations. */
-import { useActions } from "../lib/actions.mjs";
-import { buildPath } from "../lib/addresses.mjs";
-import { useChosenThread } from "../lib/chosen-thread.mjs";
-import { useNow } from "../lib/clock.mjs";
-import { useCommands } from "../lib/commands.mjs";
-import { expectThread } from "../lib/expected-thread.mjs";
-import { formatAge, nameAgeGroup } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { lazy } from "../lib/lazy.mjs";
-import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
-import { goTo } from "../lib/panels.mjs";
-import { showMessage } from "../lib/show-message.mjs";
-import { useFirstRun } from "../lib/tips.mjs";
-import { _ } from "../lib/words.mjs";
+import { buildPath } from "../browser/addresses.mjs";
+import { useCommands } from "../controls/commands.mjs";
+import { MODIFIER_KEY } from "../controls/copying.mjs";
+import { icon } from "../controls/icons.mjs";
+import { useFirstRun } from "../controls/tips.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
-import { PaneHead } from "../page/pane-head.mjs";
-import { closeSheets } from "../page/panes.mjs";
-import { useOtherRuns } from "./other-runs.mjs";
-import { useFilteredThreads, useListedThreads } from "./portions.mjs";
-import { useRenamed } from "./renaming.mjs";
-import { Row } from "./row.mjs";
-import { SelectionBar, useSelection } from "./selection.mjs";
+import { PaneHead, closeSheets } from "../page/panes.mjs";
+import { useActions } from "../state/actions.mjs";
+import { useChosenThread, expectThread } from "../state/chosen-thread.mjs";
+import { goTo } from "../state/panels.mjs";
+import { showMessage } from "../state/show-message.mjs";
+import { useNow } from "../words/clock.mjs";
+import { formatAge, nameAgeGroup } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
+import { ExportSeveral } from "./export-several.mjs";
+import { Found } from "./found.mjs";
+import { useOtherRuns, Row } from "./row.mjs";
+import { useRenamed, SelectionBar, useSelection } from "./selection.mjs";
 import { TagFilter, listTagCommands, openTagChoice, openTags, useTagNames, writeFilter } from "./tags.mjs";
-import { VirtualList } from "./virtual-list.mjs";
+import { useFilteredThreads, useListedThreads, VirtualList } from "./virtual-list.mjs";
 
 const { Fragment, createElement: h, useMemo, useRef, useState } = window.React;
 
-const Found = lazy(() => import("./found.lazy.mjs"), "Found", _("The search could not be loaded. Please try again."));
-const ExportSeveral = lazy(
-  () => import("./export-several.lazy.mjs"),
-  "ExportSeveral",
-  _("Nothing was exported. Please try again."),
-);
 const NEW_KEYS = "Control+Shift+O Meta+Shift+O";
 const NEW_TITLE = _("New conversation ({key}+Shift+O)", { key: MODIFIER_KEY });
 const EMPTY_TEXTS = {
@@ -51,7 +41,7 @@ function NewButton({ onClick }) {
   );
 }
 
-/** @param {{id: string, data?: import("../lib/types.mjs").ThreadsData, setProps: Function}} props */
+/** @param {{id: string, data?: import("../state/types.mjs").ThreadsData, setProps: Function}} props */
 export function Threads(props) {
   const { data } = props;
   const act = useActions(props);
@@ -163,7 +153,7 @@ function Selected({ selection, act, isReader, isArchive, onTags }) {
   );
 }
 
-/** List the conversations as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */
+/** List the conversations as commands of the palette. @returns {import("../state/types.mjs").Command[]} */
 function listThreadCommands(threads, current, now, open) {
   const others = threads.filter(({ id }) => id !== current);
   const line = ({ id, title, updated }) => ({

@@ -1,14 +1,13 @@
 /** The answers of several models to the last question, side by side; in a narrow page one at a time, to be swiped. */
-import { copyText, explainSelection } from "../lib/copying.mjs";
-import { formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { nameModelAmong } from "../lib/model-names.mjs";
-import { useSinglePress } from "../lib/single-press.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { _, ngettext } from "../lib/words.mjs";
+import { copyText, explainSelection } from "../controls/copying.mjs";
+import { icon } from "../controls/icons.mjs";
+import { showToast } from "../controls/toast.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
 import { fetchWholeText, ShowAllCalls } from "../message/show-all.mjs";
 import { Tool } from "../message/tool-card.mjs";
+import { useSinglePress } from "../requests/tracked-request.mjs";
+import { formatDollars, formatNumber, formatUsage, nameModelAmong } from "../words/format.mjs";
+import { _, ngettext } from "../words/words.mjs";
 import { LiveReasoningCard, Reasoning } from "./reasoning.mjs";
 
 const { createElement: h, useState } = window.React;
@@ -17,8 +16,8 @@ const UNFINISHED = new Set(["failed", "stopped", "interrupted"]);
 const STATES = { stopped: _("Stopped"), interrupted: _("Cut off") };
 
 /**
- * @typedef {import("../lib/types.mjs").AnswerView} AnswerView
- * @param {{view: import("../lib/types.mjs").CandidatesView, texts: import("./candidate-texts.mjs").CandidateTexts,
+ * @typedef {import("../state/types.mjs").AnswerView} AnswerView
+ * @param {{view: import("../state/types.mjs").CandidatesView, texts: import("./candidate-texts.mjs").CandidateTexts,
  *   isRunning: boolean, act: Function, announce: Function}} props
  */
 export function Candidates({ view, texts, isRunning, act, announce }) {

@@ -2,8 +2,8 @@
  * Merge the two sources of candidates, the answers of several models to one question: `data` from callbacks, and the
  * socket's frames. Pure functions.
  *
- * @typedef {import("../lib/types.mjs").AnswerView} AnswerView
- * @typedef {import("../lib/types.mjs").CandidatesView} CandidatesView
+ * @typedef {import("../state/types.mjs").AnswerView} AnswerView
+ * @typedef {import("../state/types.mjs").CandidatesView} CandidatesView
  */
 
 const begin = ({ number, model, state = "running" }) => ({
@@ -20,7 +20,7 @@ const begin = ({ number, model, state = "running" }) => ({
 
 /**
  * @param {CandidatesView|null} candidates as the frames before have told
- * @param {import("../lib/types.mjs").Frame} frame
+ * @param {import("../state/types.mjs").Frame} frame
  * @returns {CandidatesView|null}
  */
 export function nextCandidates(candidates, frame) {
@@ -64,7 +64,7 @@ function resume(candidates, { id, candidates: found }) {
 }
 
 /**
- * @param {import("../lib/types.mjs").TranscriptData} data
+ * @param {import("../state/types.mjs").TranscriptData} data
  * @param {CandidatesView|null} live
  * @returns {CandidatesView|null} the candidates to show; each answer as the source that knows more of it has it
  */
@@ -85,9 +85,9 @@ export function pickCandidates(data, live) {
 
 /**
  * Where a newer run has begun, put the answer that it goes on from into the messages, and drop the others.
- * @param {import("../lib/types.mjs").TranscriptData} data
+ * @param {import("../state/types.mjs").TranscriptData} data
  * @param {{id: string|null}|null} run of the socket
- * @returns {import("../lib/types.mjs").TranscriptData}
+ * @returns {import("../state/types.mjs").TranscriptData}
  */
 export function leaveCandidates(data, run) {
   if (data.candidates === null || !run?.id || run.id === data.candidates.run) return data;

@@ -7,11 +7,12 @@
 import { nextCandidates } from "./candidates.mjs";
 
 /**
- * @typedef {import("../lib/types.mjs").MessageView} MessageView
+ * @typedef {import("../state/types.mjs").MessageView} MessageView
  * @typedef {{id: string|null, state: string, error: string|null, details?: string|null, version: number}} StreamRun  a run
  *   as the socket reports it
  * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null,
- *   candidates: import("../lib/types.mjs").CandidatesView|null, progress: import("../lib/types.mjs").GraphProgressView|null,
+ *   candidates: import("../state/types.mjs").CandidatesView|null,
+ *   progress: import("../state/types.mjs").GraphProgressView|null,
  *   before: number|null}} Stream  `before`: the runs that begin before one that waits; null if none does
  */
 
@@ -30,7 +31,7 @@ const insertMessage = (arrived, { message, version, after }) => {
 
 /**
  * @param {Stream} stream
- * @param {import("../lib/types.mjs").Frame} frame of the socket, or {kind: "data", data} when a callback has delivered
+ * @param {import("../state/types.mjs").Frame} frame of the socket, or {kind: "data", data} when a callback has delivered
  * @returns {Stream}
  */
 export function nextStream(stream, frame) {

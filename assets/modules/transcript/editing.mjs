@@ -1,8 +1,8 @@
 /** Edit a user's message: replace its text only, or ask the agent again from there. */
-import { fitHeight } from "../lib/text-field.mjs";
-import { useRequest } from "../lib/tracked-request.mjs";
-import { _ } from "../lib/words.mjs";
+import { fitHeight } from "../controls/text-field.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
+import { useRequest } from "../requests/tracked-request.mjs";
+import { _ } from "../words/words.mjs";
 import { forgetEdit, readEdit, readOpenEdit, storeEdit, storeOpenEdit } from "./kept-edits.mjs";
 
 const { createElement: h, useLayoutEffect, useMemo, useRef, useState } = window.React;
@@ -17,8 +17,8 @@ const MAX_EDITOR_HEIGHT_PX = 320;
  * @typedef {{request_id: string, type: "edit"|"change", message: string}} EditRequest
  * @typedef {{draft: Draft|null, pending: EditRequest|null, place: {current: import("./kept-edits.mjs").LastPlace}, open:
  *   Function, type: Function, close: Function, cancel: Function, follow: Function, ask: Function}} Editing
- * @param {import("../lib/types.mjs").Reply|undefined} reply
- * @param {import("../lib/types.mjs").Act} act
+ * @param {import("../state/types.mjs").Reply|undefined} reply
+ * @param {import("../state/types.mjs").Act} act
  * @param {string|null} thread that is shown
  * @returns {Editing} kept across renderings, other conversations and a reload, so that no typed text is lost
  */
@@ -26,7 +26,7 @@ export function useEditing(reply, act, thread) {
   const [draft, setDraft] = useState(readOpenEdit);
   const setProblem = (problem) => setDraft((now) => now && { ...now, problem });
   const finish = (id) => (forgetEdit(id), setDraft(null));
-  /** @param {EditRequest} request @param {import("../lib/types.mjs").Reply} answer */
+  /** @param {EditRequest} request @param {import("../state/types.mjs").Reply} answer */
   const onReply = ({ message }, { ok, text }) => (ok ? finish(message) : setProblem(text));
   const { pending, start, end } = useRequest({ reply, onReply, onLate: () => setProblem(NO_REPLY_TEXT) });
   const place = useRef({ before: [], asideId: null });

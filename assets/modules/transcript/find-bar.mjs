@@ -1,12 +1,12 @@
 /** The bar that finds in the whole conversation: the server finds the messages, and the page marks their words. */
-import { buildThreadApi } from "../lib/addresses.mjs";
-import { getChosenThread } from "../lib/chosen-thread.mjs";
-import { formatNumber } from "../lib/format.mjs";
-import { icon } from "../lib/icons.mjs";
-import { useNetworkReturn } from "../lib/online.mjs";
-import { fetchAsPage } from "../lib/session.mjs";
-import { showMessage } from "../lib/show-message.mjs";
-import { _ } from "../lib/words.mjs";
+import { buildThreadApi } from "../browser/addresses.mjs";
+import { useNetworkReturn } from "../browser/online.mjs";
+import { icon } from "../controls/icons.mjs";
+import { fetchAsPage } from "../requests/session.mjs";
+import { getChosenThread } from "../state/chosen-thread.mjs";
+import { showMessage } from "../state/show-message.mjs";
+import { formatNumber } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 import { FoundMarks } from "./find-marks.mjs";
 import { keepInView } from "./scroll-to-message.mjs";
 

@@ -1,5 +1,5 @@
 /** Mark the words that were found in the rendered messages, by the browser's highlights: no element is changed. */
-import { foldText } from "../lib/fold.mjs";
+import { foldText } from "../words/direction.mjs";
 
 const UNSPACED =
   "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";

@@ -3,23 +3,23 @@
  * away, over a reload and in another conversation. Where its question is closed before it is sent, it goes on in the field.
  * What the server has accepted is kept until the graph has used it: a run may fail, and its question be open again.
  */
-import { whenShown } from "../lib/chosen-thread.mjs";
-import { formatValue } from "../lib/format.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { takeReply } from "../lib/tracked-request.mjs";
-import { joinTexts, putIntoField, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
-import { _ } from "../lib/words.mjs";
+import { joinTexts, putIntoField, readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { takeReply } from "../requests/tracked-request.mjs";
+import { whenShown } from "../state/chosen-thread.mjs";
+import { formatValue } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 
 const { useLayoutEffect, useMemo, useRef, useState } = window.React;
 
 const CLOSED_TEXT = _("A question was closed before you answered. Your text is in the field.");
 
 /**
- * @typedef {import("../lib/unsent-storage.mjs").InputTexts} InputTexts
- * @typedef {import("../lib/unsent-storage.mjs").AnswerTexts} AnswerTexts
- * @typedef {import("../lib/unsent-storage.mjs").AcceptedTexts} AcceptedTexts
+ * @typedef {import("../browser/unsent-storage.mjs").InputTexts} InputTexts
+ * @typedef {import("../browser/unsent-storage.mjs").AnswerTexts} AnswerTexts
+ * @typedef {import("../browser/unsent-storage.mjs").AcceptedTexts} AcceptedTexts
  * @typedef {{problems: Record<string, string|null>, failed: string|null,
- *   send: (question: import("../lib/types.mjs").QuestionView, text: string) => void}} Answers  `problems`: why the server
+ *   send: (question: import("../state/types.mjs").QuestionView, text: string) => void}} Answers  `problems`: why the server
  *   refused the last one, by the keys of the questions; `failed`: the id of the run, if it failed
  */
 
@@ -44,7 +44,7 @@ function keep(kind, thread, key, value) {
 }
 
 /**
- * @param {import("../lib/types.mjs").QuestionView} question
+ * @param {import("../state/types.mjs").QuestionView} question
  * @param {string|null} failed id of the run that ended without having used its answer, as when the graph was changed
  * @returns {InputTexts} by the names of the fields in its form
  */
@@ -72,9 +72,9 @@ function acceptAnswer(thread, key, asked, run) {
 
 /**
  * Send answers, whose forms are gone before the replies come.
- * @param {import("../lib/types.mjs").TranscriptData|undefined} data
- * @param {import("../lib/types.mjs").Reply|undefined} reply
- * @param {import("../lib/types.mjs").Act} act
+ * @param {import("../state/types.mjs").TranscriptData|undefined} data
+ * @param {import("../state/types.mjs").Reply|undefined} reply
+ * @param {import("../state/types.mjs").Act} act
  * @returns {Answers}
  */
 export function useAnswers(data, reply, act) {

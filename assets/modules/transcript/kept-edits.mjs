@@ -2,11 +2,11 @@
  * Texts of edits that are not sent, in the tab's session storage. A form keeps its text when it closes, and is open again
  * after a reload. Where another page changes or removes its message, the text goes on at the new version, or in the field.
  */
-import { isGoing } from "../lib/chosen-thread.mjs";
-import { isMoving } from "../lib/moves.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { putIntoField, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
-import { _ } from "../lib/words.mjs";
+import { putIntoField, readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { isGoing } from "../state/chosen-thread.mjs";
+import { isMoving } from "../state/moves.mjs";
+import { _ } from "../words/words.mjs";
 
 const { useLayoutEffect } = window.React;
 
@@ -48,8 +48,8 @@ export function forgetEdit(id) {
  * Keep the text of the open form where its message is replaced or removed by another page. A move of this page sets it
  * aside: the form is there again with its message.
  * @param {import("./editing.mjs").Editing} editing
- * @param {import("../lib/types.mjs").TranscriptData} data
- * @param {import("../lib/types.mjs").MessageView[]} messages
+ * @param {import("../state/types.mjs").TranscriptData} data
+ * @param {import("../state/types.mjs").MessageView[]} messages
  */
 export function useKeptEdit({ draft, pending, place: { current: place }, follow, cancel }, data, messages) {
   const keepText = () => {

@@ -1,6 +1,6 @@
 /** The bubble of the running answer. React renders it once; the stream writes into it. */
-import { _ } from "../lib/words.mjs";
 import { decorateProse } from "../message/prose.mjs";
+import { _ } from "../words/words.mjs";
 import { LiveReasoningCard } from "./reasoning.mjs";
 
 const { createElement: h, memo } = window.React;
@@ -106,7 +106,7 @@ function LiveBubble({ bubbleRef, cardRef, busy, label }) {
 
 export const Live = memo(LiveBubble);
 
-/** @param {{progress: import("../lib/types.mjs").GraphProgressView}} props */
+/** @param {{progress: import("../state/types.mjs").GraphProgressView}} props */
 export function GraphProgress({ progress: { nodes, lines } }) {
   return h(
     "div",

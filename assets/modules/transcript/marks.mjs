@@ -1,12 +1,12 @@
 /** The checkpoints at a message: a diamond with a name beside it; where there is no margin, above it or below a question. */
-import { openCheckpoint } from "../lib/history-requests.mjs";
-import { icon } from "../lib/icons.mjs";
-import { Menu } from "../lib/menu.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { Menu } from "../controls/menu.mjs";
+import { openCheckpoint } from "../state/history-requests.mjs";
+import { _ } from "../words/words.mjs";
 
 const { createElement: h, memo, useState } = window.React;
 
-/** @param {{marks: import("../lib/types.mjs").MarksView, isBelow: boolean}} props */
+/** @param {{marks: import("../state/types.mjs").MarksView, isBelow: boolean}} props */
 function MessageMarks({ marks: { checkpoints, more }, isBelow }) {
   const [isOpen, setOpen] = useState(false);
   const [first, ...others] = checkpoints;

@@ -1,15 +1,15 @@
 /** The line under a message: its time, its cost and its actions. */
+import { copyLink, copyText, explainSelection } from "../controls/copying.mjs";
+import { icon } from "../controls/icons.mjs";
+import { Menu } from "../controls/menu.mjs";
+import { showToast } from "../controls/toast.mjs";
 import { openPrompts } from "../dialogs/prompts.mjs";
-import { copyLink, copyText, explainSelection } from "../lib/copying.mjs";
-import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
-import { saveAtMessage } from "../lib/history-requests.mjs";
-import { icon } from "../lib/icons.mjs";
-import { Menu } from "../lib/menu.mjs";
-import { getOpenThread } from "../lib/show-message.mjs";
-import { showToast } from "../lib/toast.mjs";
-import { LOST_EVENT } from "../lib/tracked-request.mjs";
-import { _ } from "../lib/words.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
+import { LOST_EVENT } from "../requests/tracked-request.mjs";
+import { saveAtMessage } from "../state/history-requests.mjs";
+import { getOpenThread } from "../state/show-message.mjs";
+import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
@@ -219,7 +219,7 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast, isReadO
 }
 
 /**
- * @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void,
+ * @param {{message: import("../state/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void,
  *   act: Function, onEdit: Function, isLast: boolean, modelName: string|null, isReadOnly?: boolean, isReader?: boolean}}
  *   props  `isReadOnly`: nothing is offered that would be refused; `isReader`: of all conversations, also of prompts
  */

@@ -1,10 +1,10 @@
 /** One message of the transcript. */
-import { lazy } from "../lib/lazy.mjs";
-import { _ } from "../lib/words.mjs";
 import { AttachedFiles, ExcerptOrigin } from "../message/attachments.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
 import { ShowAllCalls } from "../message/show-all.mjs";
+import { Summary, Removal } from "../message/summary.mjs";
 import { Tool } from "../message/tool-card.mjs";
+import { _ } from "../words/words.mjs";
 import { Editor } from "./editing.mjs";
 import { MessageFoot } from "./message-foot.mjs";
 import { Reasoning } from "./reasoning.mjs";
@@ -16,11 +16,8 @@ const SPEAKER_LABELS = { user: _("You said"), assistant: _("The agent said"), no
 /** Say whose words these are. @param {{role: string, person: string}} message `person`: the name of another person */
 export const describeSpeaker = ({ role, person }) => (person ? _("{person} said", { person }) : SPEAKER_LABELS[role]);
 
-const Summary = lazy(() => import("../message/summary.lazy.mjs"), "Summary");
-const Removal = lazy(() => import("../message/summary.lazy.mjs"), "Removal");
-
 /**
- * @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function,
+ * @param {{message: import("../state/types.mjs").MessageView, announce: (text: string) => void, act: Function,
  *   onEdit: Function, editing: import("./editing.mjs").Editing|null, isLast: boolean, isUnanswered: boolean,
  *   modelName: string|null, isReadOnly?: boolean, isReader?: boolean}} props
  */

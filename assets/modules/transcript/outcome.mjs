@@ -1,8 +1,119 @@
 /** Banners under the last message: how the answer ended, and the last operation. */
-import { icon } from "../lib/icons.mjs";
-import { _ } from "../lib/words.mjs";
+import { buildAddress } from "../browser/addresses.mjs";
+import { icon } from "../controls/icons.mjs";
+import { comparePlace } from "../dialogs/places.mjs";
+import { FullText } from "../message/full-text.mjs";
+import { formatCount, nameModel } from "../words/format.mjs";
+import { _, ngettext } from "../words/words.mjs";
+import { describeSpeaker } from "./message.mjs";
 
-const { createElement: h } = window.React;
+const { createElement: h, useState } = window.React;
+
+/** @param {{rerun: import("../state/types.mjs").RerunView, act: Function}} props */
+export function RerunBanner({ rerun, act }) {
+  const button = (label, onClick) => h("button", { type: "button", className: "quiet-button", onClick }, label);
+  return h(
+    "div",
+    { className: "outcome rerun", role: "status", "data-testid": "rerun" },
+    icon("arrow-repeat"),
+    h("div", { className: "outcome-text" }, h("p", { title: rerun.model }, describeRerun(rerun))),
+    h(
+      "div",
+      { className: "outcome-buttons" },
+      rerun.asking && button(_("Stop asking"), () => act("stop-rerun")),
+      !rerun.asking && !rerun.complete && !rerun.waiting && button(_("Go on"), () => act("continue-rerun")),
+      !rerun.asking && button(_("Compare"), () => comparePlace(rerun.place)),
+      rerun.closable && !rerun.asking && button(_("Dismiss"), () => act("dismiss")),
+    ),
+  );
+}
+
+/** "Asking again on gpt-5: question 3 of 7" */
+function describeRerun({ number, total, asking, waiting, complete, model: spec }) {
+  const model = nameModel(spec);
+  const values = { number, total, model };
+  if (asking) return describeAsking(values, waiting);
+  const left = total - number;
+  const on = model ? _(" on {model}", { model }) : "";
+  if (complete)
+    return ngettext("The question was asked again{on}.", "All {count} questions were asked again{on}.", total, { on });
+  const rest = left === 0 ? "" : ngettext(" The last one was not.", " The other {count} were not.", left);
+  return (
+    ngettext(
+      "{count} of {total} questions was asked again{on}.",
+      "{count} of {total} questions were asked again{on}.",
+      number,
+      { total, on },
+    ) + rest
+  );
+}
+
+function describeAsking(values, isWaiting) {
+  const place = values.model
+    ? _("Asking again on {model}: question {number} of {total}", values)
+    : _("Asking again: question {number} of {total}", values);
+  return isWaiting ? _("{place} waits for your permission", { place }) : place;
+}
+
+/** @param {{data: import("../state/types.mjs").TranscriptData}} props */
+export function PrintNote({ data: { thread, earlier, later } }) {
+  if (!earlier && !later) return null;
+  const missing = earlier && later ? _("Earlier and later") : earlier ? _("Earlier") : _("Later");
+  return h(
+    "p",
+    { className: "print-note" },
+    _("{missing} messages are not in this print. For the whole conversation, open ", { missing }),
+    h("a", { href: buildAddress(thread) }, buildAddress(thread)),
+    _(" and choose Export, “HTML, to read anywhere”."),
+  );
+}
+
+const { createPortal } = window.ReactDOM;
+
+/** @param {{removed: import("../state/types.mjs").RemovedPartView, act: Function|null}} props */
+function RemovedPart({ removed: { messages, count, address }, act }) {
+  const [isOpen, setOpen] = useState(false);
+  const hidden = count - messages.length;
+  return h(
+    "div",
+    {
+      className: "removed-part", role: "group",
+      "aria-label": _("{messages} removed", { messages: formatCount(count, "message") }), "data-testid": "removed",
+    },
+    messages.map(({ id, role, person, text }) =>
+      h(
+        "p",
+        { key: id, className: `removed-message removed-${role}` },
+        h("span", { className: "visually-hidden" }, _("Removed. {role}: ", { role: describeSpeaker({ role, person }) })),
+        text,
+      ),
+    ),
+    h(
+      "p",
+      { className: "removed-more" },
+      hidden > 0
+        ? _("{messages}, until you write or undo", {
+            messages: formatCount(hidden, messages.length > 0 ? "more message" : "message"),
+          })
+        : _("Until you write or undo"),
+      h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, _("Open")),
+    ),
+    isOpen &&
+      createPortal(
+        h(FullText, {
+          title: _("{messages} removed", { messages: formatCount(count, "message") }), address, act,
+          onClose: () => setOpen(false),
+        }),
+        document.body,
+      ),
+  );
+}
+
+/** The end of a conversation: the banner about its last change, and what this removed. */
+export function TimeEnd({ banner, removed, act }) {
+  return (banner || removed) && h("div", { className: "time-end" }, banner, removed && h(RemovedPart, { removed, act }));
+}
+
 const REPEATING_TEXT = _(
   "Another try runs nodes of the graph again: what they did outside of this conversation may happen twice.",
 );
@@ -10,8 +121,8 @@ const REPEATING_TEXT = _(
 /**
  * How the newest run ended, if it ended badly, with buttons to continue or retry. They wait until the data has the end:
  * before that the server may refuse them (it could not save the end yet), and `last` may not be what the run left.
- * @param {{run: import("../lib/types.mjs").RunView, isInData: boolean, isGraph?: boolean,
- *   isAlone?: boolean, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
+ * @param {{run: import("../state/types.mjs").RunView, isInData: boolean, isGraph?: boolean,
+ *   isAlone?: boolean, last: import("../state/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
  */
 export function Outcome({ run, isInData, isGraph, isAlone, last, act, onDismiss }) {
   // Cut off in its text or after its tool calls. The results of finished tools are kept, and no tool runs again by itself.
@@ -69,7 +180,7 @@ function describeStop(run, isCut, isAlone) {
 
 /**
  * The last operation, if it removed messages, with its undo.
- * @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props
+ * @param {{notice: import("../state/types.mjs").Notice, act: Function}} props
  */
 export function NoticeBanner({ notice, act }) {
   return h(

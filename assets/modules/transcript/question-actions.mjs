@@ -1,6 +1,6 @@
 /** Decisions about the calls that a graph asks about. */
-import { writeObject } from "../lib/field-values.mjs";
-import { _ } from "../lib/words.mjs";
+import { writeObject } from "../words/field-values.mjs";
+import { _ } from "../words/words.mjs";
 import { TextForm } from "./question-fields.mjs";
 
 const { createElement: h, useRef, useState } = window.React;
@@ -10,7 +10,7 @@ const FORMS = ["edit", "respond"];
 const NOT_JSON_TEXT = _("This is not a JSON object.");
 
 /**
- * @typedef {import("../lib/types.mjs").QuestionView} QuestionView
+ * @typedef {import("../state/types.mjs").QuestionView} QuestionView
  * @typedef {{kind: string, arguments?: string, text?: string}} Decision  about one call; `arguments` are JSON
  */
 
@@ -44,13 +44,13 @@ function writeDecisions({ style, actions }, decisions) {
   return style === "inbox" ? list : writeObject({ decisions: list });
 }
 
-/** @param {import("../lib/types.mjs").ActionView} action @param {Decision} decision */
+/** @param {import("../state/types.mjs").ActionView} action @param {Decision} decision */
 function writeMiddlewareDecision({ name }, { kind, arguments: args, text }) {
   if (kind !== "edit") return JSON.stringify(text ? { type: kind, message: text } : { type: kind });
   return writeObject({ type: '"edit"', edited_action: writeObject({ name: JSON.stringify(name), args: String(args) }) });
 }
 
-/** @param {import("../lib/types.mjs").ActionView} action @param {Decision} decision */
+/** @param {import("../state/types.mjs").ActionView} action @param {Decision} decision */
 function writeInboxAnswer({ name }, { kind, arguments: args, text }) {
   if (kind === "edit") {
     const changed = writeObject({ action: JSON.stringify(name), args: String(args) });

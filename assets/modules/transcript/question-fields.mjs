@@ -1,7 +1,7 @@
 /** The answer to a graph's question: a text, any JSON, or a form of the fields that its schema names. */
-import { findProblem, writeObject, writeValue, isJson, NOT_JSON_TEXT } from "../lib/field-values.mjs";
-import { Choice, describeLine } from "../lib/form-fields.mjs";
-import { _ } from "../lib/words.mjs";
+import { Choice, describeLine } from "../controls/form-fields.mjs";
+import { findProblem, writeObject, writeValue, isJson, NOT_JSON_TEXT } from "../words/field-values.mjs";
+import { _ } from "../words/words.mjs";
 
 const { createElement: h, useId, useState, useRef } = window.React;
 

@@ -1,8 +1,8 @@
 /** The questions of a user graph that waits: decisions about calls, a form, or an answer as text or JSON. */
-import { useSinglePress } from "../lib/single-press.mjs";
-import { _ } from "../lib/words.mjs";
 import { Prose } from "../message/prose.mjs";
 import { isFocusUnclaimed, restFocus } from "../page/lost-focus.mjs";
+import { useSinglePress } from "../requests/tracked-request.mjs";
+import { _ } from "../words/words.mjs";
 import { readAnswer, storeAnswer } from "./kept-answers.mjs";
 import { ActionsPart } from "./question-actions.mjs";
 import { FormPart, TextPart } from "./question-fields.mjs";
@@ -10,9 +10,9 @@ import { FormPart, TextPart } from "./question-fields.mjs";
 const { createElement: h, useEffect, useId, useLayoutEffect, useRef, useState } = window.React;
 
 /**
- * @typedef {import("../lib/types.mjs").QuestionView} QuestionView
+ * @typedef {import("../state/types.mjs").QuestionView} QuestionView
  * @typedef {import("./kept-answers.mjs").Answers} Answers
- * @param {{thread: string, questions: QuestionView[], drafts?: import("../lib/types.mjs").DraftView[], answers: Answers}}
+ * @param {{thread: string, questions: QuestionView[], drafts?: import("../state/types.mjs").DraftView[], answers: Answers}}
  *   props
  */
 export function Questions({ thread, questions, drafts = [], answers }) {
@@ -45,7 +45,10 @@ function useFocusAfter(root) {
   }, [root]);
 }
 
-/** The text of a subgraph that the graph does not have yet. @param {{draft: import("../lib/types.mjs").DraftView}} props */
+/**
+ * The text of a subgraph that the graph does not have yet.
+ * @param {{draft: import("../state/types.mjs").DraftView}} props
+ */
 const Draft = ({ draft: { agent, html } }) =>
   h(
     "div",

@@ -1,7 +1,7 @@
 /** The folded card with the reasoning before an answer: of a message, and of the answer that is being written. */
-import { icon } from "../lib/icons.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
 import { ShowAll } from "../message/show-all.mjs";
+import { _ } from "../words/words.mjs";
 
 const { createElement: h, memo } = window.React;
 
@@ -21,7 +21,7 @@ function Card({ label, text, more, cardRef, hidden }) {
   );
 }
 
-/** @param {{reasoning: import("../lib/types.mjs").ReasoningView}} props */
+/** @param {{reasoning: import("../state/types.mjs").ReasoningView}} props */
 export function Reasoning({ reasoning }) {
   return h(Card, { label: nameDuration(reasoning.duration_ms), text: reasoning.text, more: reasoning.more });
 }

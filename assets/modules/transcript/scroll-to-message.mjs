@@ -1,5 +1,5 @@
 /** Scroll to a message that another panel requests. */
-import { takeWantedMessage } from "../lib/show-message.mjs";
+import { takeWantedMessage } from "../state/show-message.mjs";
 
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
@@ -10,7 +10,7 @@ const READER_EVENTS = ["wheel", "touchmove", "pointerdown", "keydown"];
 /**
  * Show and mark the message that a "waymark-show" event names; without one, show the latest. A message that is not loaded is
  * requested first.
- * @param {import("../lib/types.mjs").TranscriptData} data
+ * @param {import("../state/types.mjs").TranscriptData} data
  * @param {boolean} isWhole whether all of the messages are on the page
  * @returns {() => void} brings the latest into view
  */

@@ -1,11 +1,10 @@
 /** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
-import { getChosenThread } from "../lib/chosen-thread.mjs";
-import { expectThread } from "../lib/expected-thread.mjs";
-import { reportFirstWord } from "../lib/first-word.mjs";
-import { readTurn } from "../lib/page-request.mjs";
-import { applyListChange, applyTurn, goToBegun, isReading, refreshPanels, refreshThreads } from "../lib/panels.mjs";
-import { followThread, prepareSocket } from "../lib/socket.mjs";
+import { reportFirstWord } from "../browser/first-word.mjs";
 import { showOutage, showOutageIfUnreachable } from "../page/outage.mjs";
+import { readTurn } from "../requests/page-request.mjs";
+import { getChosenThread, expectThread } from "../state/chosen-thread.mjs";
+import { applyListChange, applyTurn, goToBegun, isReading, refreshPanels, refreshThreads } from "../state/panels.mjs";
+import { followThread, prepareSocket } from "../state/socket.mjs";
 import { CandidateTexts } from "./candidate-texts.mjs";
 import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
 import { LiveText } from "./live.mjs";
@@ -19,12 +18,12 @@ const FOREIGN_CHANGE_MS = 500;
 const MAX_ADDED_TO = 150; // messages: a page that holds more gets its window anew
 const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, which takes a second
 
-/** @type {Pick<import("../lib/socket.mjs").Listeners, "onFrame"|"onReturn">} */
+/** @type {Pick<import("../state/socket.mjs").Listeners, "onFrame"|"onReturn">} */
 const LIST_HANDLERS = { onFrame: (frame) => applyListChange(frame.change), onReturn: refreshThreads };
 
 /**
  * @param {string|null} thread the data's, or one that has begun and is not in the data yet
- * @param {import("../lib/types.mjs").TranscriptData} data
+ * @param {import("../state/types.mjs").TranscriptData} data
  */
 export function useStream(thread, data) {
   const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
@@ -149,7 +148,7 @@ function readNewest(thread, data, visit) {
 /**
  * Request new data when a frame is ahead of the page's data. The thread may have begun without a reply that names its
  * address.
- * @param {{current: import("../lib/types.mjs").TranscriptData}} latest
+ * @param {{current: import("../state/types.mjs").TranscriptData}} latest
  */
 function createRefresher(thread, latest) {
   let requestedVersion = -1;

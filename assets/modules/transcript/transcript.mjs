@@ -1,44 +1,39 @@
 /** The conversation: history from `data`, the running answer from the socket. */
-import { useActions } from "../lib/actions.mjs";
-import { GO_BACK, useCommands } from "../lib/commands.mjs";
-import { findDirection } from "../lib/direction.mjs";
-import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
-import { icon } from "../lib/icons.mjs";
-import { nameModelAmong } from "../lib/model-names.mjs";
-import { showTitle } from "../lib/notices.mjs";
-import { Tip } from "../lib/tips.mjs";
-import { _, ngettext } from "../lib/words.mjs";
+import { GO_BACK, useCommands } from "../controls/commands.mjs";
+import { icon } from "../controls/icons.mjs";
+import { Tip } from "../controls/tips.mjs";
 import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
-import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
+import { useActions } from "../state/actions.mjs";
+import { expectThread, useShownThread } from "../state/chosen-thread.mjs";
+import { showTitle } from "../state/notices.mjs";
+import { findDirection } from "../words/direction.mjs";
+import { nameModelAmong } from "../words/format.mjs";
+import { _, ngettext } from "../words/words.mjs";
 import { Candidates } from "./candidate-cards.mjs";
 import { leaveCandidates, pickCandidates } from "./candidates.mjs";
 import { hasEndedBadly, hasRunEnd, listModels, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { FindBar, useFinding } from "./find-bar.mjs";
-import { useFirstScreen } from "./first-screen.mjs";
 import { useAnswers } from "./kept-answers.mjs";
 import { useKeptEdit } from "./kept-edits.mjs";
 import { Live, GraphProgress } from "./live.mjs";
 import { Marks } from "./marks.mjs";
 import { Message } from "./message.mjs";
-import { NoticeBanner, Outcome } from "./outcome.mjs";
-import { PrintNote } from "./print-note.mjs";
+import { NoticeBanner, Outcome, PrintNote, TimeEnd, RerunBanner } from "./outcome.mjs";
 import { Questions } from "./questions.mjs";
-import { TimeEnd } from "./removed.mjs";
-import { RerunBanner } from "./rerun.mjs";
 import { useScrollToMessage } from "./scroll-to-message.mjs";
-import { useScrolling } from "./scrolling.mjs";
+import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun, useScrolling } from "./scrolling.mjs";
 import { useStream } from "./stream.mjs";
-import { Welcome } from "./welcome.mjs";
+import { useFirstScreen, Welcome } from "./welcome.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
 const MAX_QUOTE_CHARS = 120; // of a message in the palette
 
 /**
- * @param {{id: string, data?: import("../lib/types.mjs").TranscriptData, reply?: import("../lib/types.mjs").Reply,
+ * @param {{id: string, data?: import("../state/types.mjs").TranscriptData, reply?: import("../state/types.mjs").Reply,
  *   setProps: Function}} props
  */
 export function Transcript(props) {
@@ -133,7 +128,7 @@ function useEarlier(earlier, firstId, act) {
   }, [earlier, firstId, act]);
 }
 
-/** List the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
+/** List the user's messages as positions to go back to, newest first. @returns {import("../state/types.mjs").Command[]} */
 function listPlaces(messages, act) {
   const questions = messages.filter(({ role, text }) => role === "user" && text !== "");
   const place = ({ id: message, person, text }) => ({

@@ -1,9 +1,9 @@
 /** The greeting and the suggestions of a new conversation. */
-import { createRequestId } from "../lib/actions.mjs";
-import { icon } from "../lib/icons.mjs";
-import { _ } from "../lib/words.mjs";
+import { icon } from "../controls/icons.mjs";
+import { createRequestId } from "../state/actions.mjs";
+import { _ } from "../words/words.mjs";
 
-const { createElement: h, useRef } = window.React;
+const { createElement: h, useRef, useLayoutEffect, useState } = window.React;
 
 const GREETING = [
   _("Good to see you. Where shall we start?"),
@@ -24,7 +24,7 @@ const READING = [
 ];
 
 /**
- * @param {{data: import("../lib/types.mjs").TranscriptData, onSuggest: (text: string, requestId: string) => void,
+ * @param {{data: import("../state/types.mjs").TranscriptData, onSuggest: (text: string, requestId: string) => void,
  *   onExample: () => void}} props
  */
 export function Welcome({ data, onSuggest, onExample }) {
@@ -63,3 +63,30 @@ export function Welcome({ data, onSuggest, onExample }) {
       ),
   );
 }
+
+const FIRST_MESSAGES = 10;
+const MIN_HIDDEN_PX = 600; // above the view: messages that follow there move nothing that is in sight
+const MAX_WAIT_MS = 200; // for a moment without other work: the other panels may be painted first
+
+/**
+ * @param {import("../state/types.mjs").MessageView[]} messages
+ * @param {boolean} later whether they are an earlier part of the conversation: its end is not in sight
+ * @returns {{shown: import("../state/types.mjs").MessageView[], isWhole: boolean}}
+ */
+export function useFirstScreen(messages, later) {
+  const [isFirst, setFirst] = useState(() => messages.length > FIRST_MESSAGES && !document.hidden);
+  const isWhole = !isFirst || later;
+  useLayoutEffect(() => {
+    if (isWhole) return;
+    const { scrollHeight, clientHeight } = /** @type {HTMLElement} */ (document.querySelector("#transcript .log"));
+    if (scrollHeight < clientHeight + MIN_HIDDEN_PX) setFirst(false); // before the paint
+    else whenPainted(() => setFirst(false));
+  }, [isWhole]);
+  return { shown: isWhole ? messages : messages.slice(-FIRST_MESSAGES), isWhole };
+}
+
+const whenPainted = (callback) =>
+  requestAnimationFrame(() =>
+    // Safari has none.
+    "requestIdleCallback" in window ? requestIdleCallback(callback, { timeout: MAX_WAIT_MS }) : setTimeout(callback),
+  );

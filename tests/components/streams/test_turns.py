@@ -18,7 +18,7 @@ from tests.components.parts import open_services
 
 
 def change_data(data: dict[str, Any], change: Any) -> dict[str, Any]:
-    """The same as `assets/modules/lib/data-changes.mjs`."""
+    """The same as `assets/modules/state/shown-panels.mjs`."""
     changed = {**data, **change.get("fields", {})}
     for name, common in change.get("every", {}).items():
         changed[name] = [{**item, **common} for item in changed[name]]

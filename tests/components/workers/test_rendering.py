@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -23,6 +24,7 @@ from markdown_it import MarkdownIt
 from pygments.lexers import get_all_lexers
 
 from app import create_app
+from components.comparing import compare_places
 from components.views import markdown
 from components.views.markdown import is_cheap, render_markdown, to_plain_html
 from components.views.word_differences import mark_cheap_differences, mark_differences
@@ -192,14 +194,19 @@ def test_every_view_formats_code_and_the_app_ends_the_process_that_does(tmp_path
         app = create_app(Settings(data_dir=tmp_path / "data", model="demo", auth="none"), port=8050)
         thread_id = talked(app.services.store, "Hello.", "Hello.", "Show me.", "```python\nx = 1\n```")
         checkpoint = app.services.store.list_checkpoints(thread_id)[0].id
-        headers = {"origin": ORIGIN}
-        views = ("agents/main", f"comparison?one=checkpoint:{checkpoint}")
+        headers, services = {"origin": ORIGIN}, app.services
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app.asgi), base_url=ORIGIN, headers=headers) as browser:
             answers = [await request_panels(browser, f"/t/{thread_id}")]
-            answers += [await browser.get(f"/api/threads/{thread_id}/{view}") for view in views]
+            answers += [await browser.get(f"/api/threads/{thread_id}/agents/main")]
             for answer in answers:
                 assert "data-language" in answer.text, answer.url
                 assert 'class=\\"mi\\"' in answer.text, answer.url
+        rendered: Any = {"prices": None, "to_html": services.renderer.page(), "mark": services.renderer.comparison()}
+        places = (f"checkpoint:{checkpoint}", "")
+        compared = await services.run_blocking(
+            partial(compare_places, services.store, services.runs, thread_id, *places, **rendered)
+        )
+        assert 'class="mi"' in str(compared)
         [worker] = app.services.renderer._workers._idle
         await app.close()
         assert not worker.is_alive

@@ -1,0 +1,77 @@
+/** Native dialogs. */
+import { _ } from "../words/words.mjs";
+const { createElement: h, useId, useLayoutEffect, useRef } = window.React;
+
+/**
+ * Show a native dialog while the component is mounted. Navigation to another address closes it.
+ * @param {() => void} onClose
+ */
+export function useDialog(onClose) {
+  const dialog = useRef(null);
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    element.showModal();
+    window.addEventListener("popstate", onClose);
+    return () => {
+      window.removeEventListener("popstate", onClose);
+      element.close(); // returns the focus to the element that had it
+    };
+  }, []);
+  return dialog;
+}
+
+/**
+ * A dialog with text to read.
+ * @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props
+ */
+export function ReadingDialog({ title, size = "lg", className, buttons = null, onClose, children }) {
+  const layout = `modal-dialog-scrollable modal-${size}`;
+  return h(
+    DialogFrame,
+    { title, layout, body: { className, tabIndex: 0 }, closeLabel: _("Close"), buttons, onClose },
+    children,
+  );
+}
+
+/**
+ * A dialog with a form. Its buttons stay in view where the fields are scrolled.
+ * @param {{title: string, className?: string, form: object, buttons: any, onClose: () => void, children: any}} props `form`:
+ *   its properties
+ */
+export function FormDialog({ title, className = "", form, buttons, onClose, children }) {
+  return h(
+    DialogFrame,
+    {
+      title, layout: "modal-dialog-scrollable", tag: "form", content: { autoComplete: "off", ...form }, body: { className },
+      closeLabel: _("Cancel"), buttons, onClose,
+    },
+    children,
+  );
+}
+
+function DialogFrame({ title, layout = "", tag = "div", content = {}, body, closeLabel, buttons, onClose, children }) {
+  const id = useId();
+  const dialog = useDialog(onClose);
+  return h(
+    "dialog",
+    {
+      ref: dialog, className: "modal show", "aria-labelledby": id, onCancel: (event) => (event.preventDefault(), onClose()),
+    },
+    h(
+      "div",
+      { className: `modal-dialog modal-dialog-centered ${layout}` },
+      h(
+        tag,
+        { ...content, className: "modal-content" },
+        h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id }, title)),
+        h("div", { ...body, className: `modal-body ${body.className}` }, children),
+        h(
+          "div",
+          { className: "modal-footer" },
+          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, closeLabel),
+          buttons,
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,39 @@
+/**
+ * The tokens and the cost of all answers up to a place, by model. Fetched when the selection stays there: keys walk past
+ * many places.
+ */
+import { buildThreadApi } from "../browser/addresses.mjs";
+import { useFetch } from "../requests/shown-content.mjs";
+import { formatDollars, formatModelUsages, formatUsage } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
+
+const { createElement: h, useEffect, useState } = window.React;
+
+const STAYS_AFTER_MS = 150;
+
+/** @param {{thread: string, place: string}} props */
+export function PlaceUsage({ thread, place }) {
+  const [stayed, setStayed] = useState(null);
+  useEffect(() => {
+    const timer = setTimeout(setStayed, STAYS_AFTER_MS, place);
+    return () => clearTimeout(timer);
+  }, [place]);
+  return stayed === place && h(Usage, { thread, place });
+}
+
+function Usage({ thread, place }) {
+  const { content } = useFetch(buildThreadApi(thread, "usage", { place }), "");
+  if (!content?.answers) return null;
+  const { cost, priced, models } = content;
+  return h(
+    "p",
+    { className: "card-figures", "data-testid": "place-usage" },
+    h(
+      "span",
+      null,
+      _("So far {usage}", { usage: `${formatUsage(content)}${priced > 0 ? `, ${formatDollars(cost)}` : ""}` }),
+    ),
+    models.length > 1 &&
+      formatModelUsages(models).map((text, place) => h("span", { key: text, title: models[place].spec }, text)),
+  );
+}

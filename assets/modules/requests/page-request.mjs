@@ -1,0 +1,65 @@
+/** Requests of the page: whoever waits for one learns of a late, lost or failed reply. */
+import { buildThreadApi } from "../browser/addresses.mjs";
+import { showToast } from "../controls/toast.mjs";
+import { _ } from "../words/words.mjs";
+import { send } from "./send.mjs";
+import { reportLostRequest } from "./tracked-request.mjs";
+
+const NOTICE_AFTER_MS = 6000;
+const TOO_LONG = 413;
+
+const isProgressShown = () => document.querySelector(".progress-box") !== null;
+
+/**
+ * Send a request, and show a notice if its reply is late or lost, or the request too long.
+ * @param {() => Promise<Response>} send
+ * @param {{retry?: (() => void)|null, isShown?: () => boolean}} [options] `retry` is offered when the request is lost;
+ *   `isShown`: whether the page shows elsewhere that it is late or lost
+ */
+export async function watchReply(send, { retry = null, isShown = () => false } = {}) {
+  const timer = setTimeout(
+    () => isShown() || isProgressShown() || showToast(_("The server has not answered yet.")),
+    NOTICE_AFTER_MS,
+  );
+  try {
+    const reply = await send();
+    if (reply.status === TOO_LONG) {
+      showToast(_("This is too long to be sent. Nothing was done."));
+      reportLostRequest(); // a text is kept, like one whose request was lost
+    }
+    return reply;
+  } catch (error) {
+    if (!isShown()) showToast(_("The server does not answer. Try again: it won't be sent twice."), retry);
+    reportLostRequest();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
+
+/** Send a request of the page. @returns {Promise<any>} null without a usable reply, of which the user knows then */
+export async function request(address, body, watching = {}) {
+  const { reply, status } = await send(address, {
+    body,
+    failureText: NOT_DONE_TEXT,
+    repeats: true, // a reading, or an action with a request id
+    watch: (run) => watchReply(run, watching),
+  });
+  if (reply !== null || status === null) return reply; // `watchReply` told of a lost one
+  if (status !== TOO_LONG) showToast(NOT_DONE_TEXT);
+  reportLostRequest();
+  return null;
+}
+
+/**
+ * Read the changes of the panels by a run that is at work.
+ * @returns {Promise<any>} for `applyTurn`; null if the panels have to be read
+ */
+export async function readTurn(thread, run) {
+  const { reply } = await send(buildThreadApi(thread, `runs/${encodeURIComponent(run)}/turn`), {
+    failureText: NOT_DONE_TEXT,
+  });
+  return reply; // without one, the reading of the panels tells
+}

@@ -1,0 +1,101 @@
+/** Track a request to the server. It may be late, and repeating it has no second effect. */
+
+const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+
+const RETRY_AFTER_MS = 4000;
+
+/** Whether a press is under way, `press(action)`, which does nothing meanwhile, and `release()` for one without effect. */
+export function useSinglePress() {
+  const [isPending, setPending] = useState(false);
+  useEffect(() => {
+    if (!isPending) return undefined;
+    const release = () => setPending(false);
+    const timer = setTimeout(release, RETRY_AFTER_MS);
+    document.addEventListener(LOST_EVENT, release);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener(LOST_EVENT, release);
+    };
+  }, [isPending]);
+  const press = (action) => {
+    if (isPending) return;
+    setPending(true);
+    action();
+  };
+  return { isPending, press, release: () => setPending(false) };
+}
+
+const NO_REPLY_MS = 6000;
+export const LOST_EVENT = "waymark-request-lost";
+const doNothing = () => undefined;
+
+const MAX_KEPT_REPLIES = 20; // those to requests that nobody tracks are never taken
+
+/** @type {Map<string, import("../state/types.mjs").Reply>} replies by their request ids, until they are taken */
+const replies = new Map();
+
+/**
+ * Keep a reply for who tracks its request. Of several that come before a rendering, or before Dash shows the page, the
+ * property of the component holds the last alone.
+ * @param {import("../state/types.mjs").Reply} reply
+ */
+export function keepReply(reply) {
+  replies.set(reply.request_id, reply);
+  if (replies.size > MAX_KEPT_REPLIES) replies.delete([...replies.keys()][0]);
+}
+
+/** Return a kept reply, once. @returns {import("../state/types.mjs").Reply|undefined} */
+export function takeReply(request_id) {
+  const reply = replies.get(request_id);
+  replies.delete(request_id);
+  return reply;
+}
+
+/** Report to all pending requests that their replies may never come. */
+export const reportLostRequest = () => document.dispatchEvent(new Event(LOST_EVENT));
+
+/**
+ * Wait for the reply to one request at a time. A request is late without a reply after NO_REPLY_MS, or after any request was
+ * lost; its reply may still come. Each handler is called once per request, even if several events happen between two
+ * renderings: until the next rendering, only `current` is up to date.
+ *
+ * @template {{request_id: string}} R  a request, with the request id that `act` returned; a repetition has the same id
+ * @param {{reply?: import("../state/types.mjs").Reply, onReply?: (request: R, reply: any, wasLate: boolean) => void,
+ *   onLate?: (request: R) => void}} options  `reply`: the component's last one; that to the request may have come with it
+ * @returns {{pending: R|null, isLate: boolean, start: (request: R) => void, end: () => void,
+ *   settle: (reply: import("../state/types.mjs").Reply) => void}}
+ *   `settle` ends a request that could not be made, like its reply
+ */
+export function useRequest({ reply, onReply = doNothing, onLate = doNothing }) {
+  const current = useRef({ request: null, isLate: false });
+  const handlers = useRef({});
+  const [{ request, isLate }, show] = useState(current.current);
+  handlers.current = { onReply, onLate };
+  const set = useCallback((next) => show((current.current = next)), []);
+  const start = useCallback((next) => set({ request: next, isLate: false }), [set]);
+  const end = useCallback(() => set({ request: null, isLate: false }), [set]);
+
+  const settle = useCallback((answer) => {
+    const { request: answered, isLate: wasLate } = current.current;
+    if (answered === null || answer?.request_id !== answered.request_id) return;
+    end();
+    handlers.current.onReply(answered, answer, wasLate);
+  }, [end]);
+  useLayoutEffect(() => settle(takeReply(current.current.request?.request_id)), [reply, request, settle]);
+  const fallLate = useCallback(() => {
+    const { request: unanswered, isLate: isLateAlready } = current.current;
+    if (unanswered === null || isLateAlready) return;
+    set({ request: unanswered, isLate: true });
+    handlers.current.onLate(unanswered);
+  }, [set]);
+  useEffect(() => { // always, since a request can be lost before its rendering
+    document.addEventListener(LOST_EVENT, fallLate);
+    return () => document.removeEventListener(LOST_EVENT, fallLate);
+  }, [fallLate]);
+  useEffect(() => {
+    if (request === null) return undefined;
+    const timer = setTimeout(fallLate, NO_REPLY_MS);
+    return () => clearTimeout(timer);
+  }, [request, fallLate]);
+  return { pending: request, isLate, start, end, settle };
+}
