@@ -1,4 +1,4 @@
-/** Work that waits until the first word of an answer is painted. */
+/** Painting: of what stands in the page, and of the first word of an answer, for which other work waits. */
 
 const MAX_PAINT_MS = 1000; // a page that nobody sees is not painted; a busy machine paints late
 

@@ -1,4 +1,4 @@
-/** A text field that grows with its text. */
+/** Text fields: one that grows with its text, and one that edits a name in place. */
 
 const { createElement: h, useEffect, useRef } = window.React;
 

@@ -1,4 +1,4 @@
-/** The filters of History: by author, by pin, and by words. */
+/** The filters of History: by author, by pin, and by words; and the earlier places, which the data leaves out at first. */
 import { foldText } from "../words/direction.mjs";
 import { _ } from "../words/words.mjs";
 import { findKind } from "./places.mjs";

@@ -1,4 +1,4 @@
-/** The lines and marks of History, drawn as SVG from the layout. */
+/** The lines and marks of History, drawn as SVG from the layout, and the rows that keys lead to. */
 
 const { createElement: h, memo } = window.React;
 

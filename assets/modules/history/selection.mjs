@@ -1,4 +1,7 @@
-/** The selected place. Showing a place scrolls the conversation to its message, and no head moves. */
+/**
+ * The selected place, and the card of a checkpoint that the conversation opens. Showing a place scrolls the conversation to
+ * its message, and no head moves.
+ */
 import { showToast } from "../controls/toast.mjs";
 import { isNarrow, showPane } from "../page/panes.mjs";
 import { _ } from "../words/words.mjs";

@@ -1,4 +1,4 @@
-/** Clientside callbacks of Dash's dialogs and addresses. */
+/** Clientside callbacks of Dash's dialogs and addresses, dialogs that confirm an action, and requests of an open dialog. */
 import { setProperties, getProperties } from "../browser/properties.mjs";
 import { readRefusal } from "../requests/send.mjs";
 import { sendOnce } from "../state/actions.mjs";

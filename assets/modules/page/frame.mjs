@@ -1,4 +1,7 @@
-/** What begins with the page's frame, once Dash has rendered it. */
+/**
+ * The page's frame, once Dash has rendered it: the edges of its panes, and the ways between its parts without a mouse. And
+ * one watcher of Dash's requests: for one that fails, or is answered by another version of the page, Dash has no hook.
+ */
 import { releaseProperties } from "../browser/properties.mjs";
 import { watchReply } from "../requests/page-request.mjs";
 import { buildHeaders, fetchInSession } from "../requests/session.mjs";

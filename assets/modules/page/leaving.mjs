@@ -1,4 +1,4 @@
-/** The end of the page's own session, by the person. */
+/** The ends of the page: of its own session, by the person or elsewhere, and of its version. */
 import { SIGN_IN, buildApi, buildSocketAddress } from "../browser/addresses.mjs";
 import { showToast, showToastWhenFree } from "../controls/toast.mjs";
 import { readRefusal } from "../requests/send.mjs";

@@ -1,6 +1,7 @@
 /**
  * The buttons of the bar, of a toast and of the change log that change the conversation. Undo and Redo mean the newest
  * change that is seen.
+ * What is pressed while another conversation is chosen waits for it.
  */
 import { sendOnce } from "../state/actions.mjs";
 import { isGoing, whenShown } from "../state/chosen-thread.mjs";

@@ -1,4 +1,4 @@
-/** Track a request to the server. It may be late, and repeating it has no second effect. */
+/** Track a request to the server: it may be late, and repeating it has no second effect. A press counts once. */
 
 const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 

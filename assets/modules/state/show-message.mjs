@@ -1,4 +1,7 @@
-/** Show a message of any conversation: at once where it is open, else as soon as the page has gone there. */
+/**
+ * Show a message of any conversation, at once where it is open, else as soon as the page has gone there; and the place of a
+ * message, a branch or a checkpoint that the server locates, or that the page's address names.
+ */
 import { buildPath, buildThreadApi, parseAddress } from "../browser/addresses.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { fetchAsPage } from "../requests/session.mjs";

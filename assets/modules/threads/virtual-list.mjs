@@ -1,4 +1,7 @@
-/** A list of which the page holds only what is in sight. Every line, also a heading, is `--row` high. */
+/**
+ * The conversations that the pane shows, portion by portion, in a list of which the page holds only what is in sight. Every
+ * line, also a heading, is `--row` high.
+ */
 import { applyListData, fetchThreads, mergeThreads, noteListSeen } from "../state/thread-list.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef, useState, useCallback, useReducer } = window.React;

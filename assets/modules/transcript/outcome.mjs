@@ -1,4 +1,4 @@
-/** Banners under the last message: how the answer ended, and the last operation. */
+/** Banners under the last message: how the answer ended, the last operation, a rerun, and what was removed. */
 import { buildAddress } from "../browser/addresses.mjs";
 import { icon } from "../controls/icons.mjs";
 import { comparePlace } from "../dialogs/places.mjs";

@@ -1,4 +1,7 @@
-/** The direction of writing: of a line, by the same rule as components/views/directions.py, and of a dialog's fields. */
+/**
+ * The direction of writing, of a line by the same rule as components/views/directions.py, and of a dialog's fields; and
+ * texts without case and accents, as the server folds them (checkpoints/values/text.py).
+ */
 
 const LETTERS = {
   ß: "ss", ς: "σ", ı: "i", ȷ: "j", ł: "l", ø: "o", đ: "d", ð: "d", ħ: "h", ŧ: "t", æ: "ae", œ: "oe", þ: "th",

@@ -1,4 +1,4 @@
-/** Format times, durations and counts for people. Pure functions. */
+/** Format times, durations and counts for people, and name authors and models. Pure functions. */
 import { _, ngettext } from "./words.mjs";
 
 const MINUTE = 60_000;
