@@ -56,6 +56,7 @@ def map_arguments(ids: Things, thread_id: str) -> Mapping[str, Any]:
     run = Run(ids.run, thread_id, RunState.RUNNING, Draft(), None, False, datetime.now(UTC), None)
     return {
         "thread_id": thread_id,
+        "thread_ids": [thread_id],
         **dict.fromkeys(("message_id", "left_id", "right_id", "after"), ids.message),
         **{"dropped_ids": [ids.message], "drop": [ids.message]},
         "checkpoint_id": ids.checkpoint,

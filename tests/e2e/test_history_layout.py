@@ -28,13 +28,11 @@ def address_module(code: str) -> str:
 @pytest.fixture(scope="module")
 def tab(browser: Browser) -> Iterator[Page]:
     """An empty page with `layOutHistory` and `findNeighbour`."""
-    fold = address_module((MODULES.parent / "lib" / "fold.mjs").read_text())
-    places = address_module((MODULES / "places.mjs").read_text().replace("../lib/fold.mjs", fold))
+    fold = address_module((MODULES.parent / "words" / "direction.mjs").read_text())
+    places = address_module((MODULES / "places.mjs").read_text().replace("../words/direction.mjs", fold))
     layout = address_module((MODULES / "layout.mjs").read_text().replace("./places.mjs", places))
-    neighbours = address_module((MODULES / "neighbours.mjs").read_text())
     page = browser.new_page()
-    for address in (layout, neighbours):
-        page.evaluate("async (address) => { Object.assign(window, await import(address)); }", address)
+    page.evaluate("async (address) => { Object.assign(window, await import(address)); }", layout)
     yield page
     page.close()
 

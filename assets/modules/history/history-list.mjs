@@ -3,8 +3,9 @@ import { readOption } from "../browser/page-options.mjs";
 import { icon } from "../controls/icons.mjs";
 import { useNow } from "../words/clock.mjs";
 import { _ } from "../words/words.mjs";
-import { Graph, measureLanes, findNeighbour } from "./graph.mjs";
+import { Graph, measureLanes } from "./graph.mjs";
 import { HistoryRow } from "./history-row.mjs";
+import { findNeighbour } from "./layout.mjs";
 
 const {
   createElement: h,

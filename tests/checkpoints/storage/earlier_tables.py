@@ -14,6 +14,7 @@ _IN_POSTGRESQL = (f"ALTER TABLE state_write DROP COLUMN late, ADD PRIMARY KEY ({
 
 
 def drop_late_writes(connection: sa.Connection) -> None:
-    """Make the table of writes as it was before revision 0034."""
+    """Make the tables as they were before revision 0034."""
+    connection.exec_driver_sql("DROP TABLE default_instructions")
     for statement in _IN_SQLITE if connection.dialect.name == "sqlite" else _IN_POSTGRESQL:
         connection.exec_driver_sql(statement)
