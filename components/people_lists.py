@@ -1,7 +1,7 @@
 """The parts of the dialogs of a server's people: the people, the links that still work, and what an erasure erases."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -10,13 +10,15 @@ from dash_bootstrap_components import Input as Field
 
 from checkpoints import get_acting_owner
 from checkpoints.people.account_rows import MAX_PERSON_NAME_CHARS, Account, Role
-from checkpoints.people.accounts import Invitation
 from checkpoints.upkeep.person_erasure import PersonErasure
 from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from components.dialog import build_row_button
 from components.share_lists import build_line, build_role_field
 from components.widgets import Time
 from words import N_, _, arrange, ngettext
+
+if TYPE_CHECKING:
+    from checkpoints.people.accounts import Invitation
 
 ROLES = {Role.ADMIN: N_("Admin"), Role.MEMBER: N_("Member"), Role.READER: N_("Reader")}
 DAYS = (1, 7, 30)
@@ -61,14 +63,14 @@ def _build_person(account: Account, browsers: int, *, has_passwords: bool) -> Co
     return build_line("person", shown, [signed_in if browsers else _("not signed in")], [together])
 
 
-def build_links(links: Sequence[Invitation]) -> list[Component]:
+def build_links(links: Sequence["Invitation"]) -> list[Component]:
     if not links:
         return []
     lines = html.Ul([_build_link(each) for each in links])
     return [html.Section([html.H3(_("Links that still work")), lines], className="share")]
 
 
-def _build_link(link: Invitation) -> Component:
+def _build_link(link: "Invitation") -> Component:
     if link.person is None:
         purpose = _("For a new person: {role}", role=_(ROLES[link.role]))
     else:

@@ -6,13 +6,15 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import Scope
 
 from checkpoints.people.account_rows import Account, Role
-from checkpoints.people.accounts import Invitation
 from checkpoints.upkeep.person_erasure import PersonErasure
+
+if TYPE_CHECKING:
+    from checkpoints.people.accounts import Invitation
 
 _request: ContextVar[Scope] = ContextVar("request")
 
@@ -73,7 +75,7 @@ class ServerPeople(Protocol):
         """Return the accounts, each with the number of browsers where it is signed in."""
         ...
 
-    async def list_links(self) -> Sequence[Invitation]: ...
+    async def list_links(self) -> Sequence["Invitation"]: ...
 
     async def make_link(self, request: Scope, role: Role, days: int, person: str | None = None) -> str:
         """Make a link for a single use: for a new person, or for a new password of a person."""

@@ -1,7 +1,7 @@
 """The palette, the list of places to go back to, and the keys: nothing moves by a key alone."""
 
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Visit
 from tests.e2e.keyboard import press_composed
@@ -257,34 +257,6 @@ def test_single_keys_can_be_switched_off(talked: Page) -> None:
     talked.confirm("Close")
     talked.tab.locator(".log").press("?")
     expect(talked.tab.get_by_role("dialog", name="Keys")).to_be_visible()
-
-
-def test_a_part_that_is_long_on_its_way_is_announced_and_gets_what_is_typed_meanwhile(talked: Page) -> None:
-    wait, held = talked.tab.get_by_role("status").filter(has_text="Loading…"), list[Route]()
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    talked.tab.route("**/prompts.lazy.mjs*", hold)
-    talked.composer.fill("/prompts")
-    talked.composer.press("Enter")
-    talked.tab.keyboard.type("trav")
-    expect(wait).to_be_visible()
-    held.pop().continue_()
-    expect(talked.dialog.get_by_role("button", name="New prompt")).to_be_visible()
-    expect(wait).to_have_count(0)
-    expect(talked.composer).to_have_value("")
-
-    talked.reload()
-    talked.composer.fill("/prompts")
-    talked.composer.press("Enter")
-    expect(wait).to_be_visible()
-    talked.tab.keyboard.type("x")
-    talked.tab.keyboard.press("Escape")  # calls it off
-    held.pop().continue_()  # and what was held goes on
-    expect(wait).to_have_count(0)
-    expect(talked.dialog).to_have_count(0)
-    expect(talked.composer).to_have_value("")
 
 
 def test_the_keys_of_an_input_method_choose_send_and_close_nothing(talked: Page) -> None:

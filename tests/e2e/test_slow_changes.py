@@ -207,7 +207,7 @@ def test_all_conversations_are_downloaded_once(page: Page, name: str) -> None:
     if network.is_away:
         network.leave()
         button.click()
-        expect(page.toast).to_contain_text("Nothing was exported. Please try again.")
+        expect(page.toast).to_contain_text("The server did not answer. Nothing was exported.")
         network.come_back()
     downloads: list[str] = []
     page.tab.on("download", lambda download: downloads.append(download.suggested_filename))

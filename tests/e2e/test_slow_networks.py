@@ -154,7 +154,7 @@ def test_what_is_searched_for_is_found_and_marked(page: Page, name: str) -> None
     page.tab.get_by_role("searchbox", name="Search conversations and messages").fill("red")
     found = page.tab.get_by_role("region", name="In messages")
     if network.is_away:
-        expect(page.toast).to_contain_text("The search could not be loaded. Please try again.")
+        expect(found).to_contain_text("The search did not answer. Please try again.")
         page.tab.context.set_offline(False)
         page.tab.get_by_role("searchbox", name="Search conversations and messages").fill("red it")
     expect(found).to_contain_text("Red it is.")

@@ -322,7 +322,7 @@ def test_the_nodes_at_work_are_shown_over_a_reload_and_stop_ends_a_node_that_blo
     expect(progress).to_contain_text("node")
     page.stop_button.click()
     expect(page.stop_button).to_have_count(0)
-    expect(page.tab.get_by_label("Status of the answer")).to_contain_text("was stopped")
+    expect(page.tab.get_by_label("Status of the answer")).to_contain_text("stopped")
 
 
 @pytest.mark.slow
