@@ -98,7 +98,7 @@ class Confirmation:
 
 
 def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
-    """Focus Cancel, or the part `X-first`, whenever the dialog opens. Cancel and a change of address close it."""
+    """Focus Cancel, or the part `X-first`, whenever the dialog opens. Cancel closes it."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "focusInDialog"),
         Output(f"{identifier}-cancel", "key"),
@@ -111,12 +111,11 @@ def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
 
 
 def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
-    """Close the dialog on any of the inputs, and when the address changes."""
+    """Close the dialog on any of the inputs. The browser closes all dialogs when the address changes (state/panels.mjs)."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "closeDialog"),
         Output(identifier, "is_open", allow_duplicate=True),
         *inputs,
-        Input(page_state.Ids.URL, "pathname"),
         State(identifier, "is_open"),
         prevent_initial_call=True,
     )

@@ -1,7 +1,7 @@
 /** The page's requests: an action of a list, and the reading of all panels. A reply has properties of components to set. */
 import { buildApi, buildPath, readThread } from "../browser/addresses.mjs";
 import { waitForFirstWord, waitForPaint } from "../browser/first-word.mjs";
-import { setProperties } from "../browser/properties.mjs";
+import { getProperties, setProperties } from "../browser/properties.mjs";
 import { showToastOf } from "../controls/toast.mjs";
 import { request } from "../requests/page-request.mjs";
 import { keepReply } from "../requests/tracked-request.mjs";
@@ -134,6 +134,7 @@ function showPanels(panels, others, head, { pathname, window }) {
  */
 export async function readPanels(pathname, update, shownWindow) {
   followAddress(pathname);
+  if (pathname !== page.pathname) closeDialogs();
   Object.assign(page, { pathname, update: update ?? null, window: shownWindow ?? null });
   const isBegun =
     begunRead !== null &&
@@ -158,6 +159,14 @@ const isCurrent = ({ number, pathname, shown }, read) =>
   number >= shownRead &&
   pathname === (page.going ?? page.pathname) &&
   (shown === countShown() || !isOlder(read)); // else the server has gone back, to a backup: it is right
+
+/** Close the dialogs of what was left. A callback of each dialog would run whenever a page begins. */
+function closeDialogs() {
+  for (const dialog of document.querySelectorAll(".modal.show[aria-labelledby]")) {
+    const id = String(dialog.getAttribute("aria-labelledby")).replace(/-title$/, "");
+    if (getProperties(id)) setProperties({ [id]: { is_open: false } });
+  }
+}
 
 /** Follow Dash to an address: where no click has named it, the user went back or forward, or a dialog went on to it. */
 function followAddress(pathname) {
