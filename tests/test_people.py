@@ -380,6 +380,8 @@ def test_groups_of_the_proxy_make_admins_and_readers(serve: Any) -> None:
                     opening, place = "usage-dialog-opened.data", {"url.pathname": "/", "usage-period.value": "30"}
                     usage = await post_callback(browser, opening, place, output="usage-dialog-body.children")
                     assert ("person-usage" in usage.text, "cleo" in usage.text) == (is_admin, is_admin)
+                    # An empty plot is not shown.
+                    assert usage.json()["sideUpdate"]["usage-plotted"] == {"hidden": True}
             assert things.thread not in (await get("/api/threads", "bosses")).text  # an admin reads no other's conversations
             for groups, can_rename in (("user_graphs", False), ("staff", True)):
                 async with office.browser("cleo", **{"x-forwarded-groups": groups}) as browser:

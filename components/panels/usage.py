@@ -14,7 +14,7 @@ from components.dialog import ReadDialog, changed_output, mark_change, report_in
 from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import ADMIN, get_acting_role
-from components.properties import Properties
+from components.properties import Properties, set_properties
 from components.services import Services
 from components.shapes import check_shape
 from components.views.usage_table import PERIODS, build_usage, plot_usage, sum_usage
@@ -28,6 +28,7 @@ class Ids(StrEnum):
     BUTTON = "usage"
     DIALOG = "usage-dialog"
     PLOT = "usage-plot"
+    PLOTTED = "usage-plotted"
     BY = "usage-by"
     MEASURE = "usage-measure"
     PERIOD = "usage-period"
@@ -51,15 +52,19 @@ def build_plot() -> list[Component]:
     plot = dcc.Graph(id=Ids.PLOT, config={"displayModeBar": False}, responsive=True, style={"height": "15rem"})
     periods = RadioItems({str(days): _(name) for days, name in PERIODS.items()}, str(USAGE_DAYS), id=Ids.PERIOD, inline=True)
     return [
-        html.Div(choices, className="usage-choices"),
-        html.Div(plot, className="usage-plot", role="img", **named),
+        html.Div(
+            [html.Div(choices, className="usage-choices"), html.Div(plot, className="usage-plot", role="img", **named)],
+            id=Ids.PLOTTED,
+        ),
         html.Div(periods, id=Ids.PERIODS, hidden=True),
     ]
 
 
 async def read(services: Services, _thread_id: str | None, period: Any) -> Sequence[Component]:
     days = int(check_shape(Literal["1", "7", "30"], period, Ids.PERIOD))
-    people = sum_usage(await _read_usage(services), services.prices)
+    found = await _read_usage(services)
+    people = sum_usage(found, services.prices)
+    set_properties(Ids.PLOTTED, {"hidden": not found.rows})
     note = _("Days are UTC. Storage counts messages and files. Costs are known for models with a price.")
     return [*build_usage(people, days=days if _is_admin() else None), html.P(note, className="quiet")]
 
