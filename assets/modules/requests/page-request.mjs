@@ -1,5 +1,5 @@
 /** Requests of the page: whoever waits for one learns of a late, lost or failed reply. */
-import { buildThreadApi } from "../browser/addresses.mjs";
+import { buildApi, buildThreadApi } from "../browser/addresses.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { _ } from "../words/words.mjs";
 import { send } from "./send.mjs";
@@ -10,13 +10,16 @@ const TOO_LONG = 413;
 
 const isProgressShown = () => document.querySelector(".progress-box") !== null;
 
+const LOST_TEXT = _("The server does not answer. Try again: it won't be sent twice.");
+const UNREAD_TEXT = _("The server does not answer.");
+
 /**
  * Send a request, and show a notice if its reply is late or lost, or the request too long.
  * @param {() => Promise<Response>} send
- * @param {{retry?: (() => void)|null, isShown?: () => boolean}} [options] `retry` is offered when the request is lost;
- *   `isShown`: whether the page shows elsewhere that it is late or lost
+ * @param {{retry?: (() => void)|null, isShown?: () => boolean, lostText?: string}} [options] `retry` is offered when the
+ *   request is lost; `isShown`: whether the page shows elsewhere that it is late or lost
  */
-export async function watchReply(send, { retry = null, isShown = () => false } = {}) {
+export async function watchReply(send, { retry = null, isShown = () => false, lostText = LOST_TEXT } = {}) {
   const timer = setTimeout(
     () => isShown() || isProgressShown() || showToast(_("The server has not answered yet.")),
     NOTICE_AFTER_MS,
@@ -29,7 +32,7 @@ export async function watchReply(send, { retry = null, isShown = () => false } =
     }
     return reply;
   } catch (error) {
-    if (!isShown()) showToast(_("The server does not answer. Try again: it won't be sent twice."), retry);
+    if (!isShown()) showToast(lostText, retry);
     reportLostRequest();
     throw error;
   } finally {
@@ -38,6 +41,9 @@ export async function watchReply(send, { retry = null, isShown = () => false } =
 }
 
 const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
+
+/** Read panels. @returns {Promise<any>} null without a usable reply, of which the user knows then */
+export const requestPanels = (page) => request(buildApi("panels"), page, { lostText: UNREAD_TEXT });
 
 /** Send a request of the page. @returns {Promise<any>} null without a usable reply, of which the user knows then */
 export async function request(address, body, watching = {}) {

@@ -3,7 +3,7 @@ import { buildApi, buildPath, readThread } from "../browser/addresses.mjs";
 import { waitForFirstWord, waitForPaint } from "../browser/first-word.mjs";
 import { getProperties, setProperties } from "../browser/properties.mjs";
 import { showToastOf } from "../controls/toast.mjs";
-import { request } from "../requests/page-request.mjs";
+import { request, requestPanels } from "../requests/page-request.mjs";
 import { keepReply } from "../requests/tracked-request.mjs";
 import { chooseThread, getChosenThread, isGoing, reportShown, reportUnread } from "./chosen-thread.mjs";
 import { beginMove, endMove, isMove } from "./moves.mjs";
@@ -11,8 +11,8 @@ import { changeData, countShown, getData, showData, showReading } from "./shown-
 import { getListSeen } from "./thread-list.mjs";
 
 const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
-const SHOWN_ACTIONS = new Set(["send", "stop", "edit", "change"]); // whose lost request is told where they were asked for
 const FIELD = "composer-panel";
+const SHOWN_ACTIONS = { [FIELD]: ["send", "stop"], transcript: ["edit", "change"] }; // told of there when they are lost
 
 /**
  * The page as Dash knows it. `shown` is the address of what the panels show, `going` one to which Dash still has to go, and
@@ -50,7 +50,7 @@ export async function sendAction(list, action, options = {}) {
 async function sendAndApply(list, action, /** @type {import("./types.mjs").SendOptions} */ { thread = null, retry = null }) {
   const { visit } = getChosenThread();
   const sent = { at: performance.now(), pathname: location.pathname, window: page.window, newestRead, visit };
-  const isShown = () => SHOWN_ACTIONS.has(action.type) && getChosenThread().visit === visit; // others went elsewhere
+  const isShown = () => SHOWN_ACTIONS[list]?.includes(action.type) && getChosenThread().visit === visit; // others went elsewhere
   const reply = await request(
     buildApi(`actions/${list}`),
     { ...describePage(), ...(thread !== null && { pathname: buildPath(thread) }), action },
@@ -186,7 +186,7 @@ function beginRead(pathname, update) {
   newestRead += 1;
   const read = { pathname, update, window: page.window, number: newestRead, shown: countShown() };
   openReads.add(read);
-  read.reply = request(buildApi("panels"), { ...describePage(update), pathname }).finally(() => openReads.delete(read));
+  read.reply = requestPanels({ ...describePage(update), pathname }).finally(() => openReads.delete(read));
   return read;
 }
 
@@ -249,7 +249,7 @@ export async function refreshThreads() {
   let isOutdated = true;
   while (isOutdated) {
     const before = describeReads();
-    const read = await request(buildApi("panels"), { ...describePage(), list_only: true });
+    const read = await requestPanels({ ...describePage(), list_only: true });
     isOutdated = read !== null && before !== describeReads();
     if (read !== null && !isOutdated) showData(read);
   }
