@@ -40,10 +40,11 @@ class Balancer:
         self.idle_seconds: float | None = None  # after which it closes a socket
         self.closed = 0  # sockets, for being idle
         self._next: cycle[int] = cycle(())
+        self._serving: set[asyncio.Task[None]] = set()  # the loop itself holds none whose client has stopped sending
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        listening = asyncio.run_coroutine_threadsafe(asyncio.start_server(self._serve, "127.0.0.1", 0), self._loop)
+        listening = asyncio.run_coroutine_threadsafe(asyncio.start_server(self._begin, "127.0.0.1", 0), self._loop)
         self._server = listening.result()
         self.port: int = self._server.sockets[0].getsockname()[1]
 
@@ -62,6 +63,11 @@ class Balancer:
 
     def serve(self, ports: Sequence[int]) -> None:
         self._next = cycle(ports)
+
+    def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one request: the server is asked to close the connection after it."""
