@@ -11,11 +11,12 @@ from agent.tools.names import FORK
 from checkpoints import Branch, Message, Store
 from checkpoints.tree_reader import BranchRank, find_branches_after
 from checkpoints.values.limits import MAX_CALLS
-from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS
+from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, quote_line
+from words import _, ngettext
 
 
 class AttemptView(TypedDict):
-    """A branch opened by a fork. It may have been renamed or continued since."""
+    """A branch opened by a fork, which may have been renamed or continued since; without an id, a prompt that has none."""
 
     branch: str
     name: str
@@ -56,6 +57,19 @@ def _find_fork_calls(message: Message) -> list[str]:
     """Return the `fork` calls among the shown calls of an answer."""
     named = {call["id"]: call["name"] for call in message.body["data"].get("tool_calls") or []}
     return [call_id for call_id in list_call_ids(message)[:MAX_CALLS] if named.get(call_id) == FORK]
+
+
+def list_prompts(arguments: object, *, is_waiting: bool) -> list[AttemptView]:
+    """Return the prompts of a call that has no branches. A person who decides about them sees all of each."""
+    prompts = arguments.get("prompts") if isinstance(arguments, dict) else None
+    shown = prompts[:MAX_SHOWN_ATTEMPTS] if isinstance(prompts, list) else []
+    return [AttemptView(branch="", name=str(each) if is_waiting else quote_line(str(each)), done=False) for each in shown]
+
+
+def describe_progress(attempts: Sequence[AttemptView]) -> str:
+    if any(each["branch"] for each in attempts):
+        return _("{done} of {all} done", done=sum(each["done"] for each in attempts), all=len(attempts))
+    return ngettext("{count} attempt", "{count} attempts", len(attempts))
 
 
 def format_results(text: str) -> str:

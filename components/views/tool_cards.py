@@ -13,20 +13,28 @@ from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.decisions import STOPPED_TEXT, UNDONE_CALL_TEXT, UNDONE_MOVE_TEXT
 from agent.tools.names import FORK
-from checkpoints import Message
+from checkpoints import MAIN, Message
 from checkpoints.values import limits, serde
 from checkpoints.values.limits import MAX_CALLS, MAX_LABEL_CHARS
 from checkpoints.values.text import find_plain_text, shorten_line
 from components.views import context_meter, operations
-from components.views.fork_attempts import AttemptView, format_results
+from components.views.fork_attempts import AttemptView, describe_progress, format_results, list_prompts
 from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, ShownText, ViewBudget
 from components.views.subagent_work import WorkView
 from words import N_, _, ngettext
 
 DAMAGED_TEXT = N_("This message is damaged and is not shown.")
 _STOPPED_TEXTS = (STOPPED_TEXT, NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT, UNDONE_CALL_TEXT, UNDONE_MOVE_TEXT)
+_MOVE_TEXT = N_(
+    "The agent asks to go back to message {number}: {leaves} will be removed from the conversation. You can undo this."
+)
+_MEMORY_MOVE_TEXT = N_(
+    "{agent} asks to go back to message {number} of its own memory: it will forget {leaves}. "
+    "The conversation keeps all messages."
+)
 # Another text shows this much of a message's beginning.
 MAX_QUOTED_CHARS = 300
+MAX_PREVIEW_CHARS = 121
 CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
 # The key has the ids of the calling message and of its call.
 CardKey = tuple[str, str]
@@ -35,23 +43,24 @@ CardKey = tuple[str, str]
 class MoveView(TypedDict):
     """The effect of a proposed move, for the person who decides about it."""
 
-    # The move names the message that begins like this.
-    target: str
-    # The number is counted from 1.
-    number: int
-    leaves: str
-    # The next request has this many tokens, before and after the move.
+    # The sentence names the target by its number, counted from 1, and says what is removed.
+    text: str
+    # The next request, or the agent's memory, has this many tokens before and after the move.
     tokens: str
-    # The agent's own words are in this argument.
+    tokens_hint: str
+    # The target begins like this.
+    target: str
+    # The agent's own words are in this argument, below a sentence with the sources it had read before.
     argument: Literal["message", "content"]
+    note_label: str
     words: str
-    # The agent had read these sources before. Its words may come from them.
-    read: list[str]
 
 
 class ToolView(TypedDict):
     id: str
     name: str
+    # The arguments, or how far a fork is, on one line.
+    preview: str
     arguments: str
     more_arguments: MoreView | None
     status: CallStatus
@@ -62,20 +71,26 @@ class ToolView(TypedDict):
     # A call that would move the conversation has this while it waits.
     move: MoveView | None
     attempts: list[AttemptView]
-    agent: str
+    # A waiting call asks this.
+    question: str
     work: WorkView | None
 
 
 def describe_move(waiting: WaitingMove) -> MoveView:
-    value = waiting.move
+    """Describe a move. A sub-agent moves within its own memory."""
+    value, is_main = waiting.move, waiting.agent == MAIN
+    sources = ", ".join(list_sources(value.mark.sources))
+    values = {"number": value.target.depth + 1, "leaves": operations.describe_removal(waiting.removal)}
     return {
+        "text": _(_MOVE_TEXT, **values) if is_main else _(_MEMORY_MOVE_TEXT, agent=waiting.agent, **values),
         "tokens": context_meter.describe_change(waiting.tokens),
-        "target": quote_beginning(value.target),
-        "number": value.target.depth + 1,
-        "leaves": operations.describe_removal(waiting.removal),
+        "tokens_hint": _("The size of the model's next request") if is_main else _("The size of the agent's memory"),
+        "target": quote_beginning(value.target) or _("(a call with no text)"),
         "argument": "message" if value.kind == "goto" else "content",
+        "note_label": _("The agent keeps this note, after reading {sources}:", sources=sources)
+        if sources
+        else _("The agent keeps this note:"),
         "words": value.reason,
-        "read": list_sources(value.mark.sources),
     }
 
 
@@ -177,10 +192,13 @@ def build_tool_card(
 ) -> ToolView:
     """Build the card of an agent's call. `calling` is its message; without it, the arguments are not cut."""
     found = budget.cut(result.text, result.stored, MAX_SHOWN_DETAIL_CHARS) if result else None
-    shown = _cut_arguments(call, calling, status, budget)
+    shown, is_fork = _cut_arguments(call, calling, status, budget), call["name"] == FORK
+    if is_fork and not attempts:
+        attempts = list_prompts(call["args"], is_waiting=status == "waiting")
     return {
         "id": cut_id(call),
         "name": (call["name"] or "")[:MAX_LABEL_CHARS],
+        "preview": describe_progress(attempts) if is_fork else _preview_arguments(call),
         "arguments": shown.text,
         "more_arguments": shown.more,
         "status": status,
@@ -190,7 +208,7 @@ def build_tool_card(
         "message_id": result.stored.id if result else None,
         "move": move,
         "attempts": list(attempts),
-        "agent": agent,
+        "question": _describe_question(call, agent) if status == "waiting" else "",
         "work": work,
     }
 
@@ -208,6 +226,21 @@ def _cut_arguments(
         budget.take(text)
         return ShownText(text, None)
     return budget.cut(text, calling, MAX_SHOWN_DETAIL_CHARS, part="arguments", call=cut_id(call))
+
+
+def _preview_arguments(call: ToolCall | InvalidToolCall) -> str:
+    """Return the arguments on one line: a single text alone, several values as JSON without the outer braces."""
+    values = list(call["args"].values()) if isinstance(call["args"], dict) else []
+    is_text = len(values) == 1 and isinstance(values[0], str)
+    text = values[0] if is_text else format_arguments(call).strip().removeprefix("{").removesuffix("}")
+    return shorten_line(text, MAX_PREVIEW_CHARS)
+
+
+def _describe_question(call: ToolCall | InvalidToolCall, agent: str) -> str:
+    speaker = _("The agent") if agent == MAIN else agent
+    if call["name"] == FORK:
+        return _("{agent} asks to try these approaches, each on its own branch.", agent=speaker)
+    return _("{agent} asks to use {name}.", agent=speaker, name=(call["name"] or "")[:MAX_LABEL_CHARS])
 
 
 def format_calls(message: BaseMessage) -> str:

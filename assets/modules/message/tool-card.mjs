@@ -3,7 +3,7 @@ import { icon } from "../controls/icons.mjs";
 import { useSinglePress } from "../requests/tracked-request.mjs";
 import { formatCount, formatDuration } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
-import { Attempts, AttemptsDone } from "./attempts.mjs";
+import { Attempts } from "./attempts.mjs";
 import { ShowAll } from "./show-all.mjs";
 import { SubagentSteps } from "./subagent.mjs";
 
@@ -38,7 +38,7 @@ function Approval({ tool, act }) {
   return h(
     "div",
     { className: "approval", role: "group", "aria-labelledby": label, "data-form": form, ref: root },
-    tool.move ? h(Move, { id: label, agent: tool.agent, move: tool.move }) : h("p", { id: label }, describeCall(tool)),
+    tool.move ? h(Move, { id: label, move: tool.move }) : h("p", { id: label }, tool.question),
     h(
       "div",
       { className: "approval-buttons" },
@@ -52,13 +52,6 @@ function Approval({ tool, act }) {
     ),
     form !== null && h(AnswerForm, { key: form, tool, form, isPending, decide, onCancel: cancel }),
   );
-}
-
-function describeCall({ agent, name }) {
-  const values = { agent: agent === "main" ? _("The agent") : agent, name };
-  return name === "fork"
-    ? _("{agent} asks to try these approaches, each on its own branch.", values)
-    : _("{agent} asks to use {name}.", values);
 }
 
 /** The form for other arguments, another note, or an answer instead of the tool's. */
@@ -95,89 +88,29 @@ function AnswerForm({ tool, form, isPending, decide, onCancel }) {
   );
 }
 
-const describeMainMove = (move) =>
-  _("The agent asks to go back to message {number}: {leaves} will be removed from the conversation. You can undo this.", {
-    number: move.number,
-    leaves: move.leaves,
-  });
-
-const describeMemoryMove = (agent, move) =>
-  _(
-    "{agent} asks to go back to message {number} of its own memory: it will forget {leaves}. The conversation keeps all messages.",
-    { agent, number: move.number, leaves: move.leaves },
-  );
-
-/** A requested move: its target, the messages it would remove, and its note. A sub-agent moves within its own memory. */
-function Move({ id, agent, move }) {
-  const isMain = agent === "main";
+/** A requested move: its target, the messages it would remove, and its note. */
+function Move({ id, move }) {
   return h(
     "div",
     { className: "approval-move" },
-    h("p", { id }, isMain ? describeMainMove(move) : describeMemoryMove(agent, move)),
-    h(
-      "p",
-      {
-        className: "quiet", title: isMain ? _("The size of the model's next request") : _("The size of the agent's memory"),
-      },
-      move.tokens,
-    ),
-    h("blockquote", null, move.target === "" ? _("(a call with no text)") : move.target),
-    h(
-      "p",
-      { className: "quiet" },
-      move.read.length === 0
-        ? _("The agent keeps this note:")
-        : _("The agent keeps this note, after reading {sources}:", { sources: move.read.join(", ") }),
-    ),
+    h("p", { id }, move.text),
+    h("p", { className: "quiet", title: move.tokens_hint }, move.tokens),
+    h("blockquote", null, move.target),
+    h("p", { className: "quiet" }, move.note_label),
     h("blockquote", null, move.words),
   );
 }
 
-const TOOL_SIGNS = {
-  waiting: "hand-index",
-  queued: "clock-history",
-  done: "check-lg",
-  error: "exclamation-circle",
-  stopped: "stop-circle",
+/** By the status of a call: its sign, the word for it, and the state of the result as a message. */
+const STATUSES = {
+  running: { word: _("running"), state: "partial" },
+  waiting: { sign: "hand-index", word: _("waiting for you"), state: "partial" },
+  queued: { sign: "clock-history", word: _("queued"), state: "partial" },
+  done: { sign: "check-lg", word: _("done"), state: "done" },
+  error: { sign: "exclamation-circle", word: _("failed"), state: "error" },
+  stopped: { sign: "stop-circle", word: _("stopped"), state: "partial" },
 };
-const TOOL_WORDS = {
-  running: _("running"),
-  waiting: _("waiting for you"),
-  queued: _("queued"),
-  done: _("done"),
-  error: _("failed"),
-  stopped: _("stopped"),
-};
-const TOOL_STATES = {
-  running: "partial",
-  waiting: "partial",
-  queued: "partial",
-  done: "done",
-  error: "error",
-  stopped: "partial",
-};
-const MAX_PREVIEW_CHARS = 120;
 const MAX_RESULT_CHARS = 20;
-/** As in {"name": "text"}, whose end may be cut off. */
-const ONE_TEXT = /^\{\s*"(?:[^"\\]|\\.)*"\s*:\s*("(?:[^"\\]|\\.)*)(?:"\s*\}|\\)?$/;
-
-/** @returns {string} a tool's arguments on one line: a single text alone, several values as JSON without the outer braces */
-function previewArguments(argumentsText) {
-  const text = readOneText(argumentsText.trim()) ?? argumentsText.replace(/^\s*\{|\}\s*$/g, "");
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > MAX_PREVIEW_CHARS ? `${line.slice(0, MAX_PREVIEW_CHARS)}…` : line;
-}
-
-/** @returns {string|null} the text of `{"name": "text"}`, which may be cut off; null for other arguments */
-function readOneText(argumentsText) {
-  const [, text] = ONE_TEXT.exec(argumentsText) ?? [];
-  if (text === undefined) return null;
-  try {
-    return JSON.parse(`${text}"`);
-  } catch {
-    return null;
-  }
-}
 
 /** @returns {string|null} a result that fits beside the sign of the call */
 function previewResult({ status, result }) {
@@ -193,7 +126,7 @@ export function ToolCard({ tool, act }) {
         "data-testid": "message",
         "data-role": "tool",
         "data-message-id": tool.message_id,
-        "data-state": TOOL_STATES[tool.status],
+        "data-state": STATUSES[tool.status].state,
       }
     : {};
   return h(
@@ -205,24 +138,20 @@ export function ToolCard({ tool, act }) {
 }
 
 function ToolSummary({ tool }) {
-  const sign = tool.status === "running" ? h("span", { className: "spinner" }) : icon(TOOL_SIGNS[tool.status]);
+  const { sign, word } = STATUSES[tool.status];
   return h(
     "summary",
     null,
     icon("chevron-right", "tool-fold"),
     h("span", { className: "tool-name" }, tool.name),
-    h(
-      "span",
-      { className: "tool-preview" },
-      tool.name === "fork" ? h(AttemptsDone, { tool }) : previewArguments(tool.arguments),
-    ),
+    h("span", { className: "tool-preview" }, tool.preview),
     h("span", { className: "tool-time" }, formatDuration(tool.duration_ms)),
     h("span", { className: "tool-result" }, previewResult(tool)),
     h(
       "span",
       { className: "tool-sign" },
-      sign,
-      h("span", { className: tool.status === "waiting" ? "tool-word" : "visually-hidden" }, TOOL_WORDS[tool.status]),
+      sign ? icon(sign) : h("span", { className: "spinner" }),
+      h("span", { className: tool.status === "waiting" ? "tool-word" : "visually-hidden" }, word),
     ),
   );
 }

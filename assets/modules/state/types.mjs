@@ -16,17 +16,17 @@
  *   palette. With a `word` also a slash command of the field: `hint` names its free argument; with `choices` it needs one of
  *   them, and has no `run` of its own. `offReason` says why it is not possible now
  *
- * @typedef {{id: string, name: string, arguments: string, more_arguments: MoreView|null,
+ * @typedef {{id: string, name: string, preview: string, arguments: string, more_arguments: MoreView|null,
  *   status: "running"|"waiting"|"queued"|"done"|"error"|"stopped", duration_ms: number|null, result: string|null,
- *   more_result: MoreView|null, message_id: string|null, move: RequestedMove|null, agent: string, work: WorkView|null,
+ *   more_result: MoreView|null, message_id: string|null, move: RequestedMove|null, question: string, work: WorkView|null,
  *   attempts: AttemptView[]}} ToolView
  * @typedef {{chars: number, address: string}} MoreView  the rest of a long text
  * @typedef {{count: number, address: string}} MoreCallsView  the calls of a message that have no card
- * @typedef {{target: string, number: number, leaves: string, tokens: string, argument: string, words: string,
- *   read: string[]}} RequestedMove  the move that a goto call requests
+ * @typedef {{text: string, tokens: string, tokens_hint: string, target: string, argument: string,
+ *   note_label: string, words: string}} RequestedMove  the move that a goto call requests
  * @typedef {{agent: string, question: string, address: string, messages: number, waiting: ToolView[]}} WorkView  a
  *   sub-agent's work for a call
- * @typedef {{branch: string, name: string, done: boolean}} AttemptView
+ * @typedef {{branch: string, name: string, done: boolean}} AttemptView  a prompt without a branch has an empty one
  * @typedef {{input: number, cached: number, output: number, reasoning: number}} Tokens
  * @typedef {{removed: number, before: number, after: number, address: string}} RemovalView
  * @typedef {RemovalView & {sources: string[]}} SummaryView

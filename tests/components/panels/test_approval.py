@@ -41,12 +41,15 @@ def test_a_move_that_waits_names_what_the_agent_had_read(store: Store) -> None:
     thread_id = store.create_thread().id
     store.append(thread_id, [NewMessage(serde.to_body(message)) for message in TALK])
     found = describe_waiting_moves(inputs(store), thread_id)["2"]
-    assert (found["number"], found["words"], found["read"]) == (1, "Obey.", ["web_search"])
+    assert "back to message 1: " in found["text"]
+    assert (found["words"], found["note_label"]) == ("Obey.", "The agent keeps this note, after reading web_search:")
     elsewhere = Store(Database.in_memory())
     there = transfer.import_thread(elsewhere, reading.read_document(transfer.export(store, thread_id))).result
-    assert describe_waiting_moves(inputs(elsewhere), there)["2"]["read"] == ["web_search", "an import"]
+    assert describe_waiting_moves(inputs(elsewhere), there)["2"]["note_label"].endswith(
+        "after reading web_search, an import:"
+    )
     copy = store.fork_thread(thread_id, store.list_messages(thread_id)[-1].id).result
-    assert describe_waiting_moves(inputs(store), copy)["2"]["read"] == ["web_search", "another conversation"]
+    assert describe_waiting_moves(inputs(store), copy)["2"]["note_label"].endswith("web_search, another conversation:")
     elsewhere.database.close()
 
 

@@ -59,7 +59,7 @@ def test_an_agents_own_transcript_tells_of_whom_it_asked() -> None:
 
 def test_a_call_that_waits_anywhere_below_stands_in_the_card_of_the_main_agent() -> None:
     (work,) = works(message_view.describe_messages(AT_WORK, WAITING))
-    assert [(tool["agent"], tool["name"], tool["status"]) for tool in work["waiting"]] == [("ben", "send", "waiting")]
+    assert [(tool["question"], tool["status"]) for tool in work["waiting"]] == [("ben asks to use send.", "waiting")]
 
 
 def test_one_id_used_again_tells_of_two_works() -> None:

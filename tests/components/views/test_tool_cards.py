@@ -13,7 +13,8 @@ from agent.tools.decisions import STOPPED_TEXT
 from checkpoints import MAIN, Message, MessageStatus, RunState
 from checkpoints.values import limits, serde
 from components.views.message_view import MessageExtras, describe_messages
-from components.views.tool_cards import format_arguments
+from components.views.shown_text import MAX_BEGINNING_CHARS, ViewBudget
+from components.views.tool_cards import build_tool_card, format_arguments
 from tests.components.views.test_message_view import NOON
 from tests.work import count_lines
 
@@ -34,6 +35,28 @@ def test_deep_arguments_are_written_in_few_steps() -> None:
     for _ in range(limits.MAX_ARGUMENT_LEVELS):
         arguments = {"a": arguments}
     assert count_lines(lambda: format_arguments(ToolCall(name="look", args=arguments, id="a"))) < 100
+
+
+PREVIEWS: list[tuple[dict[str, Any] | str, str]] = [
+    ({}, ""),
+    ({"query": "two\n lines"}, "two lines"),
+    ({"a": "x", "b": [1]}, '"a": "x", "b": [ 1 ]'),
+    ({"a": "x" * 200}, "x" * 120 + "…"),
+    ('{"a": "x', '"a": "x'),
+]
+
+
+@pytest.mark.parametrize(("arguments", "preview"), PREVIEWS)
+def test_the_line_of_a_call_is_its_only_text_or_its_values(arguments: dict[str, Any] | str, preview: str) -> None:
+    call: Any = {"name": "look", "args": arguments, "id": "a"}
+    assert build_tool_card(call, MAIN, "done", ViewBudget(str))["preview"] == preview
+
+
+def test_a_fork_that_has_not_begun_lists_its_prompts_whole_only_for_a_decision() -> None:
+    call = ToolCall(name="fork", args={"prompts": ["tea", "x " * 300]}, id="a")
+    waiting, stopped = (build_tool_card(call, MAIN, status, ViewBudget(str)) for status in ("waiting", "stopped"))
+    assert (waiting["preview"], [each["name"] for each in waiting["attempts"]]) == ("2 attempts", ["tea", "x " * 300])
+    assert len(stopped["attempts"][1]["name"]) == MAX_BEGINNING_CHARS
 
 
 def question(by: str, identifier: str) -> HumanMessage:
@@ -120,7 +143,7 @@ def test_the_card_of_a_question_names_the_work_and_the_calls_that_wait_in_it() -
     found = [tool["work"] for tool in describe_messages(PATH, MessageExtras(RunState.WAITING))[-1]["tools"]]
     [waiting] = found[1]["waiting"] if found[1] else []
     assert [work and (work["agent"], work["messages"]) for work in found] == [None, ("ann", 2), None]
-    assert (waiting["id"], waiting["agent"], waiting["status"]) == ("s", "ann", "waiting")
+    assert (waiting["id"], waiting["question"], waiting["status"]) == ("s", "ann asks to use send.", "waiting")
 
 
 def test_describing_a_path_twice_gives_the_same() -> None:
