@@ -8,7 +8,8 @@ import { Tool } from "../message/tool-card.mjs";
 import { useSinglePress } from "../requests/tracked-request.mjs";
 import { formatDollars, formatNumber, formatUsage, nameModelAmong } from "../words/format.mjs";
 import { _, ngettext } from "../words/words.mjs";
-import { LiveReasoningCard, Reasoning } from "./reasoning.mjs";
+import { LiveProse } from "./live.mjs";
+import { Reasoning } from "./reasoning.mjs";
 
 const { createElement: h, useState } = window.React;
 
@@ -17,7 +18,7 @@ const STATES = { stopped: _("Stopped"), interrupted: _("Cut off") };
 
 /**
  * @typedef {import("../state/types.mjs").AnswerView} AnswerView
- * @param {{view: import("../state/types.mjs").CandidatesView, texts: import("./candidate-texts.mjs").CandidateTexts,
+ * @param {{view: import("../state/types.mjs").CandidatesView, texts: import("./live-answers.mjs").LiveAnswers,
  *   isRunning: boolean, act: Function, announce: Function}} props
  */
 export function Candidates({ view, texts, isRunning, act, announce }) {
@@ -60,7 +61,7 @@ function Candidate({ answer, name, total, run, live, isRunning, act, announce })
       "div",
       { className: "candidate-body message-assistant live" },
       messages.map((message) => h(CandidateMessage, { key: message.id, message })),
-      isWriting && h(Writing, { live }),
+      isWriting && h(LiveProse, { answer: live }),
       error &&
         h(
           "div",
@@ -108,20 +109,6 @@ function CandidateMessage({ message }) {
       ),
     h(ShowAllCalls, { more: message.more_tools }),
   );
-}
-
-/** The text that is being written. The stream writes into it. */
-function Writing({ live }) {
-  return [
-    h(LiveReasoningCard, { key: "reasoning", cardRef: live.reasoning.ref }),
-    h(
-      "div",
-      { key: "text", className: "prose live-text", ref: live.text.ref },
-      h("div", { className: "stable" }),
-      h("div", { className: "tail" }),
-    ),
-    h("div", { key: "dots", className: "thinking", "aria-hidden": true }, h("span"), h("span"), h("span")),
-  ];
 }
 
 /**

@@ -35,10 +35,10 @@ const insertMessage = (arrived, { message, version, after }) => {
  * @returns {Stream}
  */
 export function nextStream(stream, frame) {
-  return {
-    ...nextAnswer(stream, frame),
-    candidates: frame.kind === "data" ? dropKnownCandidates(stream, frame.data) : nextCandidates(stream.candidates, frame),
-  };
+  const candidates =
+    frame.kind === "data" ? dropKnownCandidates(stream, frame.data) : nextCandidates(stream.candidates, frame);
+  const next = nextAnswer(stream, frame);
+  return next === stream && candidates === stream.candidates ? stream : { ...next, candidates };
 }
 
 function nextAnswer(stream, frame) {

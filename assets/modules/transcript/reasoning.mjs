@@ -3,10 +3,11 @@ import { icon } from "../controls/icons.mjs";
 import { ShowAll } from "../message/show-all.mjs";
 import { _ } from "../words/words.mjs";
 
-const { createElement: h, memo } = window.React;
+const { createElement: h } = window.React;
 
-/** @param {number|null} durationMs @returns {string} */
-function nameDuration(durationMs) {
+/** @param {number|null} durationMs null: it is unknown; below 0: it goes on */
+export function nameReasoning(durationMs) {
+  if (durationMs !== null && durationMs < 0) return _("Thinking…");
   if (durationMs === null || durationMs < 1000) return _("Thought");
   return _("Thought for {durationMs} s", { durationMs: Math.round(durationMs / 1000) });
 }
@@ -23,68 +24,8 @@ function Card({ label, text, more, cardRef, hidden }) {
 
 /** @param {{reasoning: import("../state/types.mjs").ReasoningView}} props */
 export function Reasoning({ reasoning }) {
-  return h(Card, { label: nameDuration(reasoning.duration_ms), text: reasoning.text, more: reasoning.more });
+  return h(Card, { label: nameReasoning(reasoning.duration_ms), text: reasoning.text, more: reasoning.more });
 }
 
-/**
- * React renders it once, hidden; `LiveReasoning` shows it and writes into it.
- * @param {{cardRef: (element: Element|null) => void}} props
- */
-export const LiveReasoningCard = memo(({ cardRef }) =>
-  h(Card, { label: _("Thinking…"), text: null, cardRef, hidden: true }),
-);
-
-/** Writes reasoning into the card as it comes. Lives outside React so that a delta renders nothing. */
-export class LiveReasoning {
-  #findCard;
-  #text = "";
-  #beganAt = 0;
-  #durationMs = -1; // below 0: it goes on
-
-  /** @param {() => Element|null} findCard it may come and go */
-  constructor(findCard) {
-    this.#findCard = findCard;
-  }
-
-  append(text) {
-    if (this.#text === "") this.#beganAt = Date.now();
-    this.#text += text;
-    this.#findCard()?.querySelector(".reasoning-text").append(text);
-    this.#paintState();
-  }
-
-  /** Start over with this text. */
-  replace(text) {
-    this.#text = text;
-    this.#beganAt = Date.now();
-    this.#durationMs = -1;
-    this.repaint();
-  }
-
-  /** The answer itself has begun. */
-  end() {
-    if (this.#durationMs >= 0) return;
-    this.#durationMs = Date.now() - this.#beganAt;
-    this.#paintState();
-  }
-
-  isEmpty() {
-    return this.#text === "";
-  }
-
-  repaint() {
-    const card = this.#findCard();
-    if (!card) return;
-    card.querySelector(".reasoning-text").textContent = this.#text;
-    if (this.isEmpty()) card.open = false;
-    this.#paintState();
-  }
-
-  #paintState() {
-    const card = this.#findCard();
-    if (!card) return;
-    card.hidden = this.isEmpty();
-    card.querySelector(".reasoning-label").textContent =
-      this.#durationMs < 0 ? _("Thinking…") : nameDuration(this.#durationMs);
-  }
-}
+/** React renders it once, hidden; `LiveAnswer` shows it and writes into it. @param {{cardRef: Function}} props */
+export const LiveReasoning = ({ cardRef }) => h(Card, { label: nameReasoning(-1), text: null, cardRef, hidden: true });

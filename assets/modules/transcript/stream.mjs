@@ -5,10 +5,8 @@ import { readTurn } from "../requests/page-request.mjs";
 import { getChosenThread, expectThread } from "../state/chosen-thread.mjs";
 import { applyListChange, applyTurn, goToBegun, isReading, refreshPanels, refreshThreads } from "../state/panels.mjs";
 import { followThread, prepareSocket } from "../state/socket.mjs";
-import { CandidateTexts } from "./candidate-texts.mjs";
 import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
-import { LiveText } from "./live.mjs";
-import { LiveReasoning } from "./reasoning.mjs";
+import { LiveAnswers } from "./live-answers.mjs";
 
 const { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
@@ -17,6 +15,8 @@ const { flushSync } = window.ReactDOM;
 const FOREIGN_CHANGE_MS = 500;
 const MAX_ADDED_TO = 150; // messages: a page that holds more gets its window anew
 const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, which takes a second
+
+const TEXT_FRAMES = ["delta", "reasoning", "texts"];
 
 /** @type {Pick<import("../state/socket.mjs").Listeners, "onFrame"|"onReturn">} */
 const LIST_HANDLERS = { onFrame: (frame) => applyListChange(frame.change), onReturn: refreshThreads };
@@ -30,14 +30,12 @@ export function useStream(thread, data) {
   const [lost, setLost] = useConnection();
   const [isLate, setLate] = useState(false); // what other servers tell does not arrive
   const latest = useRef(data);
-  const [live, bubbleRef] = useWriter(LiveText);
-  const [reasoning, cardRef] = useWriter(LiveReasoning);
-  const texts = useMemo(() => new CandidateTexts(), []);
+  const answers = useMemo(() => new LiveAnswers(), []);
   const noteRun = useOutdatedReplies(data);
   latest.current = data;
 
   useLayoutEffect(() => {
-    if (stream.run && hasRunEnd(data, stream.run)) clearText(live, reasoning);
+    if (stream.run && hasRunEnd(data, stream.run)) answers.single.replace(); // it is part of the data now
     dispatch({ kind: "data", data });
   }, [data]); // once per delivery, not per frame
 
@@ -47,7 +45,7 @@ export function useStream(thread, data) {
     const onFrame = (frame) => {
       if (frame.kind === "list") return applyListChange(frame.change);
       if (frame.kind === "hello" || frame.kind === "late") setLate(frame.kind === "late" || frame.late === true);
-      showFrame(frame, { live, reasoning, texts }, dispatch, latest.current.version);
+      showFrame(frame, answers, dispatch, latest.current.version);
       refreshing.onFrame(frame);
       noteRun(frame);
     };
@@ -55,27 +53,18 @@ export function useStream(thread, data) {
     const close = followThread(thread, handlers, latest.current.thread === null);
     return () => {
       refreshing.stop();
-      live.stop();
-      texts.stop();
       close();
     };
-  }, [thread, live, reasoning, texts, noteRun]);
+  }, [thread, noteRun]);
 
-  const isLiveEmpty = () => live.isEmpty() && reasoning.isEmpty();
   const dismissRun = () => dispatch({ kind: "dismiss" });
-  return { stream, lost, isLate, bubbleRef, cardRef, texts, isLiveEmpty, dismissRun };
+  return { stream, lost, isLate, answers, dismissRun };
 }
 
 /** Show no thread: the one that was followed is gone. */
 function leaveThread() {
   expectThread(null);
   refreshPanels();
-}
-
-/** Remove live text that outlasted its run: it is part of the data now. */
-function clearText(live, reasoning) {
-  live.replace("", "");
-  reasoning.replace("");
 }
 
 /** Return whether the connection is lost, and its setter. If it stays lost, the page reports the outage. */
@@ -88,55 +77,13 @@ function useConnection() {
   return [lost, setLost];
 }
 
-/** Make a writer and the ref of the element that it writes into. The element comes and goes; the writer stays. */
-function useWriter(Writer) {
-  const target = useRef(null);
-  const writer = useMemo(() => new Writer(() => target.current), [Writer]);
-  const ref = useCallback((element) => {
-    target.current = element;
-    if (element) writer.repaint();
-  }, [writer]);
-  return [writer, ref];
-}
-
 /** The message and the emptied bubble must reach the screen in one frame, or the answer shows twice. */
-function showFrame(frame, { live, reasoning, texts }, dispatch, version) {
+function showFrame(frame, answers, dispatch, version) {
   if (frame.kind === "outage") return showOutage(frame.text);
-  texts.show(frame);
-  if (frame.kind === "texts") {
-    reportFirstWord();
-    dispatch(frame);
-    return;
-  }
-  if (frame.kind === "delta" || frame.kind === "reasoning") {
-    if (frame.kind === "reasoning") reasoning.append(frame.text);
-    else {
-      reasoning.end();
-      live.append(frame.stable, frame.tail);
-    }
-    reportFirstWord();
-    dispatch(frame);
-    return;
-  }
-  if (frame.kind === "hello" && frame.run) {
-    reasoning.replace(frame.run.reasoning);
-    live.replace(frame.run.stable, frame.run.tail);
-    if (!live.isEmpty()) reasoning.end();
-  } else if (endsLiveText(frame, version)) {
-    live.replace("", "");
-    reasoning.replace("");
-  }
-  flushSync(() => dispatch(frame));
-  if (frame.kind === "end") reportFirstWord(); // there will be none
-}
-
-/**
- * Return whether to empty the bubble. Text without a message stays until the data has it, unless the data is already
- * current.
- */
-function endsLiveText(frame, version) {
-  if (frame.kind === "start" || frame.kind === "message") return true;
-  return (frame.kind === "hello" || frame.kind === "end") && frame.version <= version;
+  answers.show(frame, frame.version <= version);
+  if (TEXT_FRAMES.includes(frame.kind)) dispatch(frame);
+  else flushSync(() => dispatch(frame));
+  if (TEXT_FRAMES.includes(frame.kind) || frame.kind === "end") reportFirstWord(); // after the end there will be none
 }
 
 /** Read the panels; at the address of a conversation that has begun, where the page shows none. */

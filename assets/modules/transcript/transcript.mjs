@@ -150,7 +150,7 @@ function TranscriptLog({ data, messages, shown, run, stream, scrolling, editing,
   onEarlier, onLater }) {
   const isRunning = run?.state === "running";
   const several = data.later ? null : pickCandidates(leaveCandidates(data, stream.stream.run), stream.stream.candidates);
-  const showLive = !data.later && several === null && (isRunning || !stream.isLiveEmpty());
+  const showLive = !data.later && several === null && (isRunning || !stream.answers.single.isEmpty());
   const showsBadEnd = several?.answers.some(({ state, error }) => error || state !== "failed"); // each answer its own
   const isBadEnd = !data.later && hasEndedBadly(run) && !showsBadEnd;
   const isFollowed = isRunning || messages.at(-1)?.id !== data.messages.at(-1)?.id; // by a message that the data has not yet
@@ -169,9 +169,9 @@ function TranscriptLog({ data, messages, shown, run, stream, scrolling, editing,
       isEmpty && h(Welcome, { data, onSuggest, onExample: () => act("example") }),
       h(MessageRows, { data, messages, shown, later: data.later || several !== null, isFollowed,
         isAtRest: !showLive && several === null && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
-      showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning,
+      showLive && h(Live, { key: "live", answer: stream.answers.single, busy: isRunning,
         label: run?.compacts ? _("Summarising…") : null }),
-      several && h(Candidates, { key: several.run, view: several, texts: stream.texts, isRunning, act, announce }),
+      several && h(Candidates, { key: several.run, view: several, texts: stream.answers, isRunning, act, announce }),
       isRunning && showLive && stream.stream.progress && h(GraphProgress, { progress: stream.stream.progress }),
       !showLive && data.questions.length > 0 &&
         h(Questions, { thread: data.thread, questions: data.questions, drafts: data.drafts, answers }),
