@@ -85,9 +85,23 @@ def _build_topbar(menu: Sequence[Component]) -> list[Component]:
             ],
             className="bar-menu",
         ),
-        html.Button(Icon(name="theme"), id="theme", **theme),
+        html.Button(_build_theme_signs(), id="theme", **theme),
         _build_pane_button("history"),
     ]
+
+
+def _build_theme_signs() -> Component:
+    """Build the sign and the name of each theme. The style sheet shows those of the chosen one."""
+    themes = [
+        ("light", "sun", _("Theme: light")),
+        ("dark", "moon-stars", _("Theme: dark")),
+        ("system", "circle-half", _("Theme: system")),
+    ]
+    signs = [
+        html.Span([Icon(name=sign), html.Span(name, className="visually-hidden")], className=f"theme-{theme}")
+        for theme, sign, name in themes
+    ]
+    return html.Span(signs, className="theme-icons")
 
 
 def _build_pane_button(pane: str) -> Component:
@@ -115,7 +129,6 @@ def _build_menu(items: Sequence[Component], app_items: Sequence[Component]) -> l
     run_again: Any = {"data-run": _(RUN_AGAIN_COMMAND)}
     redo = html.Button([Icon(name="redo"), html.Span(_("Redo"))], **for_phones[0])
     theme = html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1])
-    keys = build_menu_item("keyboard", _("Keys"), "keys")
     changes = [
         build_menu_item("text-wrap", _("Summarise…"), "summarise", **summarise),
         build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),
@@ -125,7 +138,7 @@ def _build_menu(items: Sequence[Component], app_items: Sequence[Component]) -> l
     own = person.build_line([people_dialog.build_item(), password.build_item()])
     return [
         _build_group("more-conversation", _("This conversation"), of_conversation),
-        _build_group("more-app", "Waymark", [*app_items, keys, theme, own]),
+        _build_group("more-app", "Waymark", [*app_items, theme, own]),
     ]
 
 

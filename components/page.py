@@ -36,6 +36,7 @@ from components.panels import (
     graph_state,
     history,
     import_dialog,
+    keys,
     log,
     outage,
     password,
@@ -100,6 +101,7 @@ PANELS: tuple[Panel, ...] = (
     sessions.PANEL,
     audit.PANEL,
     prompts.PANEL,
+    keys.PANEL,
 )
 
 

@@ -56,7 +56,7 @@ def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
     scripts = "".join(path.read_text() for path in (ROOT / "assets" / "modules").rglob("*.mjs"))
     assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= sprite
     pages = "".join(path.read_text() for path in (ROOT / "components").rglob("*.py"))
-    assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) - {"theme"} <= sprite
+    assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) <= sprite
 
 
 @pytest.fixture

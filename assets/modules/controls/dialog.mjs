@@ -25,31 +25,6 @@ export function useDialog(onClose) {
  * @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props
  */
 export function ReadingDialog({ title, size = "lg", className, buttons = null, onClose, children }) {
-  const layout = `modal-dialog-scrollable modal-${size}`;
-  return h(
-    DialogFrame,
-    { title, layout, body: { className, tabIndex: 0 }, closeLabel: _("Close"), buttons, onClose },
-    children,
-  );
-}
-
-/**
- * A dialog with a form. Its buttons stay in view where the fields are scrolled.
- * @param {{title: string, className?: string, form: object, buttons: any, onClose: () => void, children: any}} props `form`:
- *   its properties
- */
-export function FormDialog({ title, className = "", form, buttons, onClose, children }) {
-  return h(
-    DialogFrame,
-    {
-      title, layout: "modal-dialog-scrollable", tag: "form", content: { autoComplete: "off", ...form }, body: { className },
-      closeLabel: _("Cancel"), buttons, onClose,
-    },
-    children,
-  );
-}
-
-function DialogFrame({ title, layout = "", tag = "div", content = {}, body, closeLabel, buttons, onClose, children }) {
   const id = useId();
   const dialog = useDialog(onClose);
   return h(
@@ -59,16 +34,16 @@ function DialogFrame({ title, layout = "", tag = "div", content = {}, body, clos
     },
     h(
       "div",
-      { className: `modal-dialog modal-dialog-centered ${layout}` },
+      { className: `modal-dialog modal-dialog-centered modal-dialog-scrollable modal-${size}` },
       h(
-        tag,
-        { ...content, className: "modal-content" },
+        "div",
+        { className: "modal-content" },
         h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id }, title)),
-        h("div", { ...body, className: `modal-body ${body.className}` }, children),
+        h("div", { className: `modal-body ${className}`, tabIndex: 0 }, children),
         h(
           "div",
           { className: "modal-footer" },
-          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, closeLabel),
+          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, _("Close")),
           buttons,
         ),
       ),

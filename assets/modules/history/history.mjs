@@ -153,7 +153,7 @@ function listHistoryCommands(data, act, onOpenForm, onSave, { hidden, showEarlie
   const saveNamed = (name) => (name ? (showPane("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
     {
-      group: _("Actions"), name: _("Save checkpoint"), word: "save", hint: _("name"),
+      group: _("Actions"), name: _("Save checkpoint"), word: "save", hint: _("name"), keys: "Control+S",
       offReason: save.enabled ? null : (save.reason ?? NOTHING_THERE), run: saveNamed,
     },
     {

@@ -76,8 +76,8 @@ function useStepKeys(stepBack, stepForward) {
 
 /** List the steps as commands of the palette. @returns {import("../state/types.mjs").Command[]} */
 export function listSteps({ stepBack, stepForward }) {
-  const steps = [[_("Previous checkpoint"), stepBack], [_("Next checkpoint"), stepForward]];
-  return steps.filter(([, run]) => run !== null).map(([name, run]) => ({ group: _("Actions"), name, run }));
+  const steps = [[_("Previous checkpoint"), "Alt+↑", stepBack], [_("Next checkpoint"), "Alt+↓", stepForward]];
+  return steps.filter(([, , run]) => run !== null).map(([name, keys, run]) => ({ group: _("Actions"), name, keys, run }));
 }
 
 /**

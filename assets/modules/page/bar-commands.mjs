@@ -17,6 +17,7 @@ function describeButton(button) {
     group: _("Actions"),
     name,
     word: WORDS[button.id],
+    keys: button.getAttribute("aria-keyshortcuts") ?? undefined,
     offReason: isOff ? _("“{name}” is not possible right now.", { name }) : null,
     run: () => button.click(),
   };

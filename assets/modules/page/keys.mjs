@@ -2,7 +2,8 @@
 import { readOption } from "../browser/page-options.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { whenShown } from "../state/chosen-thread.mjs";
-import { Palette, KeysHelp } from "./palette.mjs";
+import { openDialogAbout } from "./callbacks.mjs";
+import { Palette } from "./palette.mjs";
 
 const { createElement: h } = window.React;
 const { createRoot, flushSync } = window.ReactDOM;
@@ -21,11 +22,7 @@ const isCovered = () => document.querySelector(".modal.show") !== null;
 
 /** Show a dialog, and remove it when it is closed. @param {Function} Dialog a component @param {object} props */
 export function showDialog(Dialog, props = {}) {
-  if (!isCovered()) mountDialog(Dialog, props);
-}
-
-/** Show a dialog, also above another one. @param {Function} Dialog a component @param {object} props */
-export function mountDialog(Dialog, props) {
+  if (isCovered()) return;
   const place = document.body.appendChild(document.createElement("div"));
   const root = createRoot(place);
   const onClose = () => (root.unmount(), place.remove());
@@ -70,7 +67,6 @@ export function watchKeys() {
   document.addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
     if (target.closest?.("#open-palette")) showDialog(Palette);
-    if (target.closest?.("#keys")) showDialog(KeysHelp);
   });
   document.addEventListener("keydown", (event) => {
     const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
@@ -86,7 +82,7 @@ export function watchKeys() {
       !isField(event.target)
     ) {
       event.preventDefault();
-      showDialog(KeysHelp);
+      openDialogAbout(null, "keys-dialog");
     } else if (
       event.key === "Escape" &&
       !event.defaultPrevented &&

@@ -1,16 +1,16 @@
 /**
  * The palette finds positions and actions by a few letters, and every message by its words. This module also has the
- * positions to go back to, and the list of keys.
+ * positions to go back to.
  */
 import { GO_BACK, listCommands, useChoicesRevision } from "../controls/commands.mjs";
-import { ReadingDialog, useDialog } from "../controls/dialog.mjs";
+import { MODIFIER_KEY } from "../controls/copying.mjs";
+import { useDialog } from "../controls/dialog.mjs";
 import { isGoing, useChosenThread, whenShown } from "../state/chosen-thread.mjs";
 import { getOpenThread, showMessage } from "../state/show-message.mjs";
 import { foldText } from "../words/direction.mjs";
 import { formatAge, formatCount, formatNumber } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { listBarCommands } from "./bar-commands.mjs";
-import { KEY_GROUPS, findKeys } from "./key-list.mjs";
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.mjs";
 
 const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
@@ -217,7 +217,7 @@ function Group({ group, lines, selected, id, onChoose }) {
       },
       command.hit ? h(HitLine, { hit: command.hit, now }) : h("span", { className: "palette-name" }, command.name),
       (command.detail || command.word) && h("span", { className: "palette-detail" }, command.detail ?? `/${command.word}`),
-      h(CommandKeys, { name: command.name }),
+      command.keys && h("span", { className: "palette-keys", "aria-hidden": true }, listKeys(command.keys)),
     );
   return h(
     "div",
@@ -227,18 +227,6 @@ function Group({ group, lines, selected, id, onChoose }) {
   );
 }
 
-/** The keys that do the same as a command. @param {{name: string}} props */
-function CommandKeys({ name }) {
-  const keys = findKeys(name);
-  return keys ? h("span", { className: "palette-keys", "aria-hidden": true }, listKeys(keys)) : null;
-}
-
-const listKeys = (keys) => keys.map((key, position) => h("kbd", { key: position }, key));
-
-/** @param {{onClose: () => void}} props */
-export function KeysHelp({ onClose }) {
-  /** @param {import("./key-list.mjs").Key} key */
-  const row = ([keys, does]) => h("div", { key: keys.join() }, h("dt", null, listKeys(keys)), h("dd", null, does));
-  const group = ([name, keys]) => h("section", { key: name }, h("h3", null, name), h("dl", null, keys.map(row)));
-  return h(ReadingDialog, { title: _("Keys"), className: "keys-help", onClose }, KEY_GROUPS.map(group));
-}
+/** @param {string} shortcuts as in `aria-keyshortcuts`: of several, the first */
+const listKeys = (shortcuts) =>
+  shortcuts.split(" ")[0].split("+").map((key) => h("kbd", { key }, key === "Control" ? MODIFIER_KEY : key));

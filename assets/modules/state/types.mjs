@@ -11,10 +11,11 @@
  *
  * @typedef {{name: string, detail?: string, offReason?: string|null, run: () => void}} CommandChoice  an argument that a
  *   command offers
- * @typedef {{group: string, name: string, detail?: string, thread?: string, offReason?: string|null, word?: string, hint?:
- *   string, choices?: () => CommandChoice[], run?: (argument?: string) => void, isQuote?: boolean}} Command  a line of the
- *   palette. With a `word` also a slash command of the field: `hint` names its free argument; with `choices` it needs one of
- *   them, and has no `run` of its own. `offReason` says why it is not possible now
+ * @typedef {{group: string, name: string, detail?: string, thread?: string, offReason?: string|null, word?: string,
+ *   keys?: string, hint?: string, choices?: () => CommandChoice[], run?: (argument?: string) => void, isQuote?: boolean}}
+ *   Command  a line of the palette. With a `word` also a slash command of the field: `hint` names its free argument; with
+ *   `choices` it needs one of them, and has no `run` of its own. `keys` do the same, as in `aria-keyshortcuts`. `offReason`
+ *   says why it is not possible now
  *
  * @typedef {{id: string, name: string, preview: string, arguments: string, more_arguments: MoreView|null,
  *   status: "running"|"waiting"|"queued"|"done"|"error"|"stopped", duration_ms: number|null, result: string|null,

@@ -163,7 +163,9 @@ function listThreadCommands(threads, current, now, open) {
     detail: formatAge(updated, now),
     run: () => open(id),
   });
-  const begin = { group: _("Actions"), name: _("New conversation"), word: "new", thread: null, run: () => open(null) };
+  const begin = {
+    group: _("Actions"), name: _("New conversation"), word: "new", keys: NEW_KEYS, thread: null, run: () => open(null),
+  };
   return [begin, ...others.map(line)];
 }
 

@@ -75,7 +75,7 @@ function Conversation({ id, thread, data, act, editing, answers }) {
   const isChanged = editing.pending?.type === "change";
   useLayoutEffect(() => void (isChanged && stayInPlace()), [isChanged, stayInPlace]);
   const finding = useFinding(data);
-  const find = { group: _("Actions"), name: _("Find in this conversation"), run: finding.open };
+  const find = { group: _("Actions"), name: _("Find in this conversation"), keys: "Control+F", run: finding.open };
   useCommands("transcript", () => [...(data.thread ? [find] : []), ...(data.read_only ? [] : listPlaces(messages, act))]);
 
   const showLater = () => (scrolling.stopFollowing(), act("later"));
