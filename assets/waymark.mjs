@@ -30,7 +30,7 @@ import { actOnCompared, appendDraft, choosePlaces } from "./modules/dialogs/plac
 import { readPrompts } from "./modules/dialogs/prompt-library.mjs";
 import { insertPromptOfRow } from "./modules/dialogs/prompts.mjs";
 import { showLink } from "./modules/dialogs/sharing.mjs";
-import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
+import { cycleTheme } from "./modules/page/theme.mjs";
 import { followOutage } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/state/show-message.mjs";
 import { ImportButton } from "./modules/page/upload.mjs";
@@ -78,7 +78,6 @@ const clientside = {
 window.waymark = { ...window.waymark, ...components, authorizeDash };
 window.dash_clientside = { ...window.dash_clientside, waymark: clientside };
 watchInputMethods();
-watchSystemTheme();
 watchPanes();
 watchBarMenu();
 watchKeys();

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from dash import ClientsideFunction, Dash, Input, Output, State, html
+from dash import ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
 from fastapi import FastAPI
 from starlette.responses import Response
@@ -260,7 +260,6 @@ def register(app: Page, services: Services) -> None:
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "cycleTheme"),
-        Output("theme", "key"),
         Input("theme", "n_clicks"),
-        State("theme", "key"),
+        prevent_initial_call=True,
     )

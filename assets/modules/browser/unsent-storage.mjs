@@ -1,5 +1,6 @@
 /** What is not sent yet, kept in the session storage of the tab across a reload. It ends with the tab. */
 import { nameStored } from "./addresses.mjs";
+import { keep, readKeptJson } from "./storage.mjs";
 
 /** @returns {string} the texts joined, each in its own paragraph */
 export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
@@ -28,21 +29,12 @@ const getStorageKey = (kind, owner) => nameStored(`waymark-${kind}:${owner ?? ""
  * @param {K} kind @param {string|null} owner @param {Entries[K]|null} value an empty one removes the entry
  */
 export function storeUnsent(kind, owner, value) {
-  try {
-    if (value) sessionStorage.setItem(getStorageKey(kind, owner), JSON.stringify(value));
-    else sessionStorage.removeItem(getStorageKey(kind, owner));
-  } catch {
-    // The storage is full or blocked: typed text stays in the field while the page is open.
-  }
+  keep(getStorageKey(kind, owner), value ? JSON.stringify(value) : null, "sessionStorage");
 }
 
 /** @template {keyof Entries} K @param {K} kind @param {string|null} owner @returns {Entries[K]|null} */
 export function readUnsent(kind, owner) {
-  try {
-    return JSON.parse(sessionStorage.getItem(getStorageKey(kind, owner)) ?? "null");
-  } catch {
-    return null;
-  }
+  return readKeptJson(getStorageKey(kind, owner), "sessionStorage");
 }
 
 /** Move the entry of a new conversation to the id that the conversation received. */

@@ -1,4 +1,4 @@
-/** Icons are Bootstrap Icons from an installed package, and those of own-icons.svg, served as one sprite (server/static_files.py). */
+/** Icons of Bootstrap, and those of own-icons.svg, served as one sprite (server/static_files.py). */
 const { createElement: h } = window.React;
 
 const SPRITE = new URL("icons.svg", import.meta.url).pathname; // beside the bundle, whose address this module has

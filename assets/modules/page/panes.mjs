@@ -3,6 +3,7 @@
  * remembers a fold and a width; first-paint.js applies them before the first paint, with the same keys.
  */
 import { setProperties } from "../browser/properties.mjs";
+import { keep, readKeptJson } from "../browser/storage.mjs";
 import { MODIFIER_KEY } from "../controls/copying.mjs";
 import { icon } from "../controls/icons.mjs";
 import { _, LANGUAGE } from "../words/words.mjs";
@@ -73,12 +74,7 @@ function isPaneShown(name) {
  * @param {{state?: string, width?: number}} change
  */
 export function storePane(name, change) {
-  try {
-    const kept = JSON.parse(localStorage.getItem(getStorageKey(name)) ?? "null");
-    localStorage.setItem(getStorageKey(name), JSON.stringify({ ...kept, ...change }));
-  } catch {
-    // Storage is blocked: the choice lasts until the page is closed.
-  }
+  keep(getStorageKey(name), JSON.stringify({ ...readKeptJson(getStorageKey(name)), ...change }));
 }
 
 /** Block or allow clicks and Tab in the rest of the page. It is blocked while a sheet is open. */

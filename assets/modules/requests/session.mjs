@@ -3,28 +3,26 @@
  * session has ended, or another person has signed in in another tab; nothing unsent stays in the browser.
  */
 import { SIGN_IN, buildPath, isOfPage, nameStored } from "../browser/addresses.mjs";
+import { keep, readKept } from "../browser/storage.mjs";
 
 const KEY = nameStored("waymark.page-key");
 
 /** @returns {string|null} null without a sign-in */
-export function readPageKey() {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null; // storage is blocked
-  }
-}
+export const readPageKey = () => readKept(KEY);
 
 /** Forget the key and its person after signing out. */
 export function removePageKey() {
-  localStorage.removeItem(KEY);
-  localStorage.removeItem(nameStored("waymark.person"));
+  keep(KEY, null);
+  keep(PERSON, null);
 }
 
 export const NEW_PAGE_EVENT = "waymark-new-page";
 const PERSON = nameStored("waymark.person"); // sign-in.js keeps it
 const UNAUTHORIZED = 401;
 const CONFLICT = 409;
+
+/** @returns {string|null} who has signed in in this browser last */
+const readPerson = () => readKept(PERSON);
 
 let isPageLeft = false;
 const ownPerson = readPerson();
@@ -34,15 +32,6 @@ export const isLeaving = () => isPageLeft;
 
 /** @param {boolean} isLeft */
 export const setLeaving = (isLeft) => void (isPageLeft = isLeft);
-
-/** @returns {string|null} who has signed in in this browser last */
-function readPerson() {
-  try {
-    return localStorage.getItem(PERSON);
-  } catch {
-    return null; // storage is blocked
-  }
-}
 
 function forgetTexts() {
   try {

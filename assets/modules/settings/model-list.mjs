@@ -1,4 +1,5 @@
 /** The list of models: by provider, with a search, and those that were chosen last at the top. */
+import { keep, readKeptJson } from "../browser/storage.mjs";
 import { icon } from "../controls/icons.mjs";
 import { foldText } from "../words/direction.mjs";
 import { nameModelAmong } from "../words/format.mjs";
@@ -191,22 +192,8 @@ function nameInGroup({ group, model: { name, provider } }, specs) {
   return name.startsWith(`${group}:`) ? name.slice(group.length + 1) : name; // graphs, the demo's, unknown providers
 }
 
-function readRecent() {
-  try {
-    const stored = JSON.parse(localStorage.getItem(RECENT_KEY) ?? "null");
-    return Array.isArray(stored) ? stored.filter((name) => typeof name === "string") : [];
-  } catch {
-    return [];
-  }
-}
+/** @returns {string[]} */
+const readRecent = () => readKeptJson(RECENT_KEY) ?? [];
 
-function storeRecent(name) {
-  try {
-    localStorage.setItem(
-      RECENT_KEY,
-      JSON.stringify([name, ...readRecent().filter((each) => each !== name)].slice(0, MAX_RECENT)),
-    );
-  } catch {
-    // storage is full or blocked: nothing is remembered
-  }
-}
+const storeRecent = (name) =>
+  keep(RECENT_KEY, JSON.stringify([name, ...readRecent().filter((each) => each !== name)].slice(0, MAX_RECENT)));

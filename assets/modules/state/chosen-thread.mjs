@@ -3,13 +3,14 @@
  * reads it: what is typed is its draft, and what needs the page waits for it.
  */
 import { readThread } from "../browser/addresses.mjs";
+import { createValue } from "../browser/value.mjs";
 
-const { useSyncExternalStore, useEffect, useState } = window.React;
+const { useEffect } = window.React;
 
-const EXPECT_EVENT = "waymark-expect";
+const expected = createValue(/** @type {string|null} */ (null));
 
 /** @param {string|null} thread the request id of the message that begins it; null if it does not begin */
-export const expectThread = (thread) => document.dispatchEvent(new CustomEvent(EXPECT_EVENT, { detail: { thread } }));
+export const expectThread = (thread) => expected.set(thread);
 
 /**
  * @param {import("./types.mjs").TranscriptData|undefined} data
@@ -17,18 +18,13 @@ export const expectThread = (thread) => document.dispatchEvent(new CustomEvent(E
  * @returns {string|null} the conversation to show: that of the data, or else the expected one
  */
 export function useShownThread(data, reply) {
-  const [expected, setExpected] = useState(null);
+  const beginning = expected.use();
   const thread = data?.thread ?? null;
+  const isRefused = reply?.ok === false && reply.request_id === beginning;
   useEffect(() => {
-    const onExpect = (event) => setExpected(event.detail.thread);
-    document.addEventListener(EXPECT_EVENT, onExpect);
-    return () => document.removeEventListener(EXPECT_EVENT, onExpect);
-  }, []);
-  const isRefused = reply?.ok === false && reply.request_id === expected;
-  useEffect(() => {
-    if (thread !== null || isRefused) setExpected(null);
+    if (thread !== null || isRefused) expected.set(null);
   }, [thread, isRefused]);
-  return thread ?? (data?.version === 0 ? expected : null);
+  return thread ?? (data?.version === 0 ? beginning : null);
 }
 
 /**
@@ -37,20 +33,14 @@ export function useShownThread(data, reply) {
  */
 
 /** @type {ChosenThread} */
-let chosen = { thread: readThread(location.pathname), isShown: false, isLost: false, visit: 0 };
+const first = { thread: readThread(location.pathname), isShown: false, isLost: false, visit: 0 };
+const chosen = createValue(first);
 /** @type {{work: () => void, onDrop: () => void}[]} */
 let waiting = [];
-const listeners = new Set();
-
-const subscribe = (listener) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
 
 function set(next) {
-  chosen = next;
+  chosen.set(next);
   document.documentElement.toggleAttribute("data-going", isGoing());
-  for (const listener of listeners) listener();
 }
 
 function takeWaiting() {
@@ -59,34 +49,36 @@ function takeWaiting() {
   return taken;
 }
 
-export const getChosenThread = () => chosen;
+export const getChosenThread = chosen.get;
 
 /** @returns {ChosenThread} */
-export const useChosenThread = () => useSyncExternalStore(subscribe, getChosenThread);
+export const useChosenThread = () => chosen.use();
 
 /** Return whether the page is reading the chosen conversation, and shows another one. */
-export const isGoing = () => !chosen.isShown && !chosen.isLost;
+export const isGoing = () => !getChosenThread().isShown && !getChosenThread().isLost;
 
 /** Choose the conversation of an address. What waited for the one before is dropped. @param {string} pathname */
 export function chooseThread(pathname) {
   for (const { onDrop } of takeWaiting()) onDrop();
   const thread = readThread(pathname);
-  const isShown = chosen.isShown && chosen.thread === thread;
-  set({ thread, isShown, isLost: false, visit: chosen.visit + 1 });
+  const before = getChosenThread();
+  set({ thread, isShown: before.isShown && before.thread === thread, isLost: false, visit: before.visit + 1 });
 }
 
 /** Report that the panels show the conversation of an address: the chosen one, or one that has begun. */
 export function reportShown(pathname) {
   const thread = readThread(pathname);
-  if (chosen.thread === thread ? chosen.isShown : !chosen.isShown) return;
-  set({ ...chosen, thread, isShown: true, isLost: false });
+  const before = getChosenThread();
+  if (before.thread === thread ? before.isShown : !before.isShown) return;
+  set({ ...before, thread, isShown: true, isLost: false });
   for (const { work } of takeWaiting()) work();
 }
 
 /** Report that the conversation of an address could not be read. */
 export function reportUnread(pathname) {
-  if (chosen.isShown || chosen.thread !== readThread(pathname)) return;
-  set({ ...chosen, isLost: true });
+  const before = getChosenThread();
+  if (before.isShown || before.thread !== readThread(pathname)) return;
+  set({ ...before, isLost: true });
   for (const { onDrop } of takeWaiting()) onDrop();
 }
 

@@ -1,41 +1,34 @@
 /** The run of the followed conversation, as its stream reports it: it knows of a run's beginning and end before the data. */
-const { useSyncExternalStore } = window.React;
+import { createValue } from "../browser/value.mjs";
 
 const STATES = { start: "running", end: "ended" };
 
 /**
- * @type {{thread: string|null, state: "running"|"ended"|null, version: number, rest: string|null}} state: null if the stream
- *   knows no run; rest: how it ended
+ * @typedef {{thread: string|null, state: "running"|"ended"|null, version: number, rest: string|null}} LiveRun  `state`: null
+ *   if the stream knows no run; `rest`: how it ended
  */
-let liveRun = { thread: null, state: null, version: 0, rest: null };
-const listeners = new Set();
 
-function set(next) {
-  liveRun = next;
-  for (const listener of listeners) listener();
-}
+const liveRun = createValue(/** @type {LiveRun} */ ({ thread: null, state: null, version: 0, rest: null }));
 
 /** Record a frame of a conversation. */
 export function recordRun(thread, { kind, version, run, state: rest }) {
-  const known = liveRun.thread === thread ? liveRun.state : null;
+  const before = liveRun.get();
+  const known = before.thread === thread ? before.state : null;
   const state = kind === "hello" ? (run ? "running" : null) : (STATES[kind] ?? known);
   if (state !== known || (state !== null && version !== undefined))
-    set({ thread, state, version: version ?? liveRun.version, rest: kind === "end" ? rest : liveRun.rest });
+    liveRun.set({ thread, state, version: version ?? before.version, rest: kind === "end" ? rest : before.rest });
 }
 
 /** Forget a run in progress: the connection is lost, and its end may be missed. */
 export function forgetRun() {
-  if (liveRun.state === "running") set({ ...liveRun, state: null });
+  if (liveRun.get().state === "running") liveRun.set({ ...liveRun.get(), state: null });
 }
 
 /** Return whether the stream has told of a conversation's run since a version. */
-export const isRunTold = (thread, version) =>
-  liveRun.thread === thread && liveRun.state !== null && liveRun.version > version;
-
-const subscribe = (listener) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
+export function isRunTold(thread, version) {
+  const live = liveRun.get();
+  return live.thread === thread && live.state !== null && live.version > version;
+}
 
 /**
  * The data may be of before the run: then its end is the one that the stream has shown, also where nothing was written.
@@ -45,7 +38,7 @@ const subscribe = (listener) => {
  */
 export function useRunState(data, isExpected) {
   const { version = NaN } = data; // before the first data, no run is newer
-  const live = useSyncExternalStore(subscribe, () => liveRun);
+  const live = liveRun.use();
   const isFollowed = live.thread !== null && live.thread === data.thread;
   if (isFollowed && live.state === "running" && live.version >= version) return { isRunning: true, rest: null };
   const isEndNewer = isFollowed && live.state === "ended" && live.version >= version;
