@@ -30,6 +30,11 @@ def origin(tmp_path: Path) -> Iterator[str]:
         process.wait(PATIENCE)
 
 
+def test_the_panel_of_the_document_passes_the_checks() -> None:
+    place = ["check", "--quiet", "--stdin-filename", "components/panels/pinned.py", "-"]
+    subprocess.run([sys.executable, "-m", "ruff", *place], cwd=ROOT, input=PANEL, text=True, check=True)
+
+
 def test_the_panel_of_the_document_shows_and_changes_conversations(origin: str, browser: Browser) -> None:
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         tab = context.new_page()
