@@ -220,6 +220,7 @@ def take_runs(camera: Camera, server: Server, path: str, fake: FakeOpenAI) -> No
         expect(page.approval).to_be_visible()
         camera.take(page, "approval-light")
         page.approval.get_by_role("button", name="Deny", exact=True).click()
+        expect(page.approval).to_have_count(0)
         page.wait_for_answer()
         fake.script(Fault("status", status=401))
         page.send("And now?")
