@@ -1,7 +1,7 @@
-"""The page: the layout of the panels. This module alone knows all of them."""
+"""The page: its index, the layout and the callbacks of all panels."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial, wraps
 from html import escape
 from typing import Any
@@ -131,22 +131,14 @@ class Page(Dash):
     """
 
     after_each: Callable[[], None]
-    # The function builds the index in the language of the request.
-    build_index: Callable[[], str] | None = None
-
-    @property
-    def index_string(self) -> str:
-        return self.build_index() if self.build_index else super().index_string
-
-    @index_string.setter
-    def index_string(self, value: str) -> None:
-        self._index_string = value
+    # The function fills the index, in the language of the request, with the parts that Dash gives.
+    fill_index: Callable[[Mapping[str, str]], str]
 
     def interpolate_index(self, *, scripts: str, renderer: str, **parts: str) -> str:  # type: ignore[override]  # Dash names each
         """Leave out the scripts that this page does not use, and begin the renderer after the page's own modules."""
         used = [line for line in scripts.splitlines() if not any(name in line for name in UNUSED_SCRIPTS)]
         renderer = renderer.replace("application/javascript", "module")
-        return super().interpolate_index(scripts="\n".join(used), renderer=renderer, **parts)  # type: ignore[no-untyped-call,no-any-return]
+        return self.fill_index({**parts, "scripts": "\n".join(used), "renderer": renderer})
 
     def callback(self, *parts: Any, **options: Any) -> Callable[..., Any]:
         register = super().callback(*parts, **options)
@@ -166,15 +158,15 @@ class Page(Dash):
         return wrap_callback
 
 
-def build_index(index: str, files: str) -> str:
-    """Fill the page's index (assets/index.html). `files` is the base path of the page's own files."""
+def fill_index(index: str, files: str, parts: Mapping[str, str]) -> str:
+    """Fill the page's index (assets/index.html). `files` is the base path of the page's own files; `parts` are Dash's."""
     files = build_address(files)
     language = get_language()
     words = "" if language == SOURCE_LANGUAGE else f'<script defer src="{files}/words/{language}.js"></script>'
-    filled = {"assets": files, "language": language, "words": words, "root": build_address("/")}
+    filled = {"assets": files, "language": language, "words": words, "root": build_address("/"), **parts}
     filled["providers"] = " ".join(SPEC_PREFIXES)
     index = MARKED_TEXT.sub(lambda found: escape(_(found[1])), index)
-    return re.sub(r"\{%(words|assets|language|root|providers)%\}", lambda found: filled[found[1]], index)
+    return re.sub(r"\{%(\w+)%\}", lambda found: filled[found[1]], index)
 
 
 def make_layout(services: Services) -> Callable[[], Component]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dash import Dash
@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Scope
 
-from addresses import build_address
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from checkpoints.values.surrogates import replace_lone_surrogates
 from components import action_routes, page, page_state
@@ -60,7 +59,6 @@ from server.session.session_authentication import SessionAuthentication
 from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
 from server.trusted_proxy import TrustedProxy
-from words import get_language
 
 if TYPE_CHECKING:
     from people.admin import PeopleAdmin
@@ -199,12 +197,6 @@ def find_public_address(settings: Settings, port: int) -> str:
     return (settings.public_url or f"http://{format_host(settings.host)}:{port}") + settings.url_prefix[:-1]
 
 
-@cache
-def _build_index(_language: str, _root: str, files: str) -> str:
-    """Build the page's frame, once for each language and path."""
-    return page.build_index(load_frame(), files)
-
-
 def _build_dash(server: FastAPI, services: Services, page_files: PageFiles, prefix: str) -> Dash:
     remove_dash_variables()
     # This comes before Dash's own middleware, which encloses it.
@@ -220,13 +212,12 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles, pref
         routes_pathname_prefix="/",
         # The frame names the files.
         include_assets_files=False,
-        index_string=page.build_index(load_frame(), page_files.root),
         meta_tags=page.META_TAGS,
         enable_mcp=False,
         on_error=action_routes.report_error,
         hooks=page.RENDERER_HOOKS,
     )
-    dash.build_index = lambda: _build_index(get_language(), build_address("/"), page_files.root)
+    dash.fill_index = partial(page.fill_index, load_frame(), page_files.root)
     dash.layout = page.make_layout(services)
     page.register(dash, services)
     return dash
