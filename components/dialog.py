@@ -8,12 +8,12 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
-from dash_bootstrap_components import Button, Label, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
+from dash_bootstrap_components import Label, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -57,8 +57,8 @@ def _build_nothing() -> Sequence[Component]:
 class Confirmation:
     """A form and a list with a single action. assets/modules/page/callbacks.mjs sends it.
 
-    Title and button are marked for translation. The options are fields of the action, under their names. The part
-    `X-first` of the dialog `X` has the focus.
+    Title and button are marked for translation. The options are fields of the action, under their names. One of the two
+    buttons has the focus, or none, where an option has `autoFocus`.
     """
 
     identifier: str
@@ -67,14 +67,15 @@ class Confirmation:
     confirm: Handler
     options: Callable[[], Sequence[Component]] = _build_nothing
     color: str = "danger"
-    first: str = "cancel"
+    focuses: Literal["cancel", "confirm"] | None = "cancel"
 
     def build(self) -> Modal:
         """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`."""
         identifier = self.identifier
+        submits: Any = {"type": "submit", "autoFocus": self.focuses == "confirm"}
         buttons = [
-            Button(_("Cancel"), id=f"{identifier}-cancel", color="secondary", outline=True, type="button"),
-            Button(_(self.button), id=f"{identifier}-confirm", color=self.color, type="submit"),
+            build_closing_button(identifier, _("Cancel"), has_focus=self.focuses == "cancel"),
+            html.Button(_(self.button), id=f"{identifier}-confirm", className=f"btn btn-{self.color}", **submits),
         ]
         body = ModalBody([html.Div(id=f"{identifier}-body"), *self.options()])
         named: Any = {"data-dialog": identifier}
@@ -97,16 +98,14 @@ class Confirmation:
         return await self.confirm(services, action)
 
 
-def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
-    """Focus Cancel, or the part `X-first`, whenever the dialog opens. Cancel closes it."""
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "focusInDialog"),
-        Output(f"{identifier}-cancel", "key"),
-        Input(identifier, "is_open"),
-        State(f"{identifier}-{first}", "id"),
-        # Dash would run it for each dialog while the page begins.
-        prevent_initial_call=True,
-    )
+def build_closing_button(identifier: str, name: str, *, has_focus: bool = True) -> Component:
+    """Build the button `X-cancel` of the dialog `X`. It has the focus first, unless another part has `autoFocus`."""
+    style = "btn btn-outline-secondary"
+    return html.Button(name, id=f"{identifier}-cancel", className=style, type="button", autoFocus=has_focus)
+
+
+def register_dialog(app: Dash, identifier: str) -> None:
+    """Let the button `X-cancel` close the dialog `X`."""
     close_on(app, identifier, Input(f"{identifier}-cancel", "n_clicks"))
 
 
@@ -143,9 +142,9 @@ class ReadDialog:
     parts: Sequence[str] = ()
     # `read` gets these values, too, after the conversation. It checks their shapes.
     states: Sequence[State] = ()
-    # The part `X-first` has the focus, and the button that closes the dialog has this name, marked for translation.
-    first: str = "cancel"
+    # The button that closes the dialog has this name, marked for translation, and the focus.
     close: str = N_("Close")
+    focuses_close: bool = True
     # An open dialog is read again when the conversation changes.
     follows: bool = False
 
@@ -157,7 +156,7 @@ class ReadDialog:
             delay_show=300,
             custom_spinner=html.P(_("Reading…"), className="quiet", role="status"),
         )
-        close = Button(_(self.close), id=f"{identifier}-cancel", color="secondary", outline=True, type="button")
+        close = build_closing_button(identifier, _(self.close), has_focus=self.focuses_close)
         again = html.Button(_("Try again"), id=f"{identifier}-again", className="btn btn-sm btn-outline-secondary")
         stores = [dcc.Store(id=f"{identifier}-{name}") for name in ("opened", "changed")]
         parts = [
@@ -169,7 +168,7 @@ class ReadDialog:
     def register(self, app: Dash, services: Services) -> None:
         """Open the dialog with the press, and fill it by a callback."""
         identifier = self.identifier
-        register_dialog(app, identifier, self.first)
+        register_dialog(app, identifier)
         if self.opener is not None:
             open_on(app, identifier, self.opener, *self.parts)
         if self.follows:

@@ -55,6 +55,6 @@ class Panel:
     def register_parts(self, app: Dash, services: Services) -> None:
         self.register(app, services)
         for each in self.confirmations:
-            register_dialog(app, each.identifier, each.first)
+            register_dialog(app, each.identifier)
         for read_dialog in self.read_dialogs:
             read_dialog.register(app, services)

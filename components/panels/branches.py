@@ -64,7 +64,7 @@ def _build_fork_options() -> list[Component]:
         _radio_group(_("Include"), RadioItems(id=Ids.LENGTH, name="length")),
         _radio_group(_("Create as"), RadioItems(places, id=Ids.DESTINATION, name="destination")),
         Label([_("Name"), " ", html.Span(_("optional"), className="quiet")], html_for=Ids.NAME),
-        Field(id=Ids.NAME, name="name", maxlength=120, autocomplete="off"),
+        Field(id=Ids.NAME, name="name", maxlength=120, autocomplete="off", autoFocus=True),
     ]
 
 
@@ -258,7 +258,7 @@ def _find_fork_point(store: Store, thread_id: str, fields: Mapping[str, Any]) ->
 
 
 FORK = dialog.Confirmation(
-    *("fork-dialog", N_("Branch from here"), N_("Branch"), _confirm_fork, _build_fork_options), color="primary", first="name"
+    *("fork-dialog", N_("Branch from here"), N_("Branch"), _confirm_fork, _build_fork_options), color="primary", focuses=None
 )
 DELETION = dialog.Confirmation("delete-branch", N_("Delete this branch?"), N_("Delete"), _confirm_deletion)
 PRUNING = dialog.Confirmation("delete-branches", N_("Delete all other branches?"), N_("Delete all others"), _confirm_prune)

@@ -83,6 +83,6 @@ def _rebuild_scope(fields: Mapping[str, Any]) -> SummaryScope:
 
 
 SUMMARY = dialog.Confirmation(
-    *("summarise-dialog", N_("Summarise messages?"), N_("Summarise"), _confirm_summary), color="primary", first="confirm"
+    *("summarise-dialog", N_("Summarise messages?"), N_("Summarise"), _confirm_summary), color="primary", focuses="confirm"
 )
 PANEL = Panel(confirmations=[SUMMARY])

@@ -156,7 +156,7 @@ DIALOG = ReadDialog(
     size=None,
     parts=[Ids.FIELDS],
     states=[State(Ids.PROVIDER, "value"), State(rows_of(FIELD), "id")],
-    first="provider",
+    focuses_close=False,
     close=N_("Cancel"),
 )
 PANEL = Panel(register=register, read_dialogs=[DIALOG])

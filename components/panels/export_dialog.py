@@ -90,7 +90,7 @@ def dialogs() -> list[Component]:
 def _build_warning() -> Component:
     words = [html.P(id=Ids.WARNING_TEXT), html.P(_("The file is complete, and other programs can read it."))]
     buttons = [
-        Button(_("Close"), id=f"{Ids.WARNING}-cancel", color="secondary", outline=True),
+        dialog.build_closing_button(Ids.WARNING, _("Close")),
         Button(_("Save anyway"), id=Ids.SAVE, color="primary"),
     ]
     title = _("This export cannot be imported again")

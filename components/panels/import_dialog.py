@@ -53,7 +53,7 @@ def buttons() -> list[Component]:
 
 def dialogs() -> list[Component]:
     footer = [
-        Button(_("Cancel"), id=Ids.CANCEL, color="secondary", outline=True),
+        dialog.build_closing_button(Ids.DIALOG, _("Cancel")),
         Button(_("Merge into this conversation"), id=Ids.MERGE, color="secondary", outline=True),
         Button(_(NEW_TEXT), id=Ids.CONFIRM, color="primary"),
     ]

@@ -13,7 +13,15 @@ from pydantic import Field
 
 from checkpoints.people.account_rows import MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS
 from components import page_state
-from components.dialog import build_modal, build_problem, open_on, register_dialog, report_in, show_problem
+from components.dialog import (
+    build_closing_button,
+    build_modal,
+    build_problem,
+    open_on,
+    register_dialog,
+    report_in,
+    show_problem,
+)
 from components.page_state import PageLocation
 from components.panel import Panel
 from components.properties import Properties
@@ -49,7 +57,7 @@ def build_dialogs() -> Sequence[Component]:
     fields = [
         build_problem(Ids.DIALOG),
         Label(_("Present password"), html_for=Ids.FORMER),
-        TextInput(id=Ids.FORMER, autoComplete="current-password", **limits),
+        TextInput(id=Ids.FORMER, autoComplete="current-password", autoFocus=True, **limits),
         Label(_("New password"), html_for=Ids.NEW),
         TextInput(id=Ids.NEW, autoComplete="new-password", minLength=MIN_PASSWORD_CHARS, **limits),
         html.P(rule, className="quiet mt-2"),
@@ -58,7 +66,7 @@ def build_dialogs() -> Sequence[Component]:
         dcc.Store(id=f"{Ids.DIALOG}-opened"),
     ]
     buttons = [
-        Button(_("Cancel"), id=f"{Ids.DIALOG}-cancel", color="secondary", outline=True, type="button"),
+        build_closing_button(Ids.DIALOG, _("Cancel"), has_focus=False),
         Button(_("Save"), id=Ids.SAVE, color="primary", type="submit"),
     ]
     form = Form([html.Div(fields, className="modal-body", **named), ModalFooter(buttons)], id=Ids.FORM)
@@ -66,7 +74,7 @@ def build_dialogs() -> Sequence[Component]:
 
 
 def register(app: Dash, services: Services) -> None:
-    register_dialog(app, Ids.DIALOG, first="former")
+    register_dialog(app, Ids.DIALOG)
     open_on(app, Ids.DIALOG, Ids.BUTTON)
     # A password stays in no field.
     app.clientside_callback(  # type: ignore[no-untyped-call]

@@ -77,7 +77,7 @@ class _Opened(TypedDict):
 
 
 def build_new() -> list[Component]:
-    return [html.Button(_("New prompt"), id=Ids.NEW, className="btn btn-primary")]
+    return [html.Button(_("New prompt"), id=Ids.NEW, className="btn btn-primary", autoFocus=True)]
 
 
 def build_kept() -> list[Component]:
@@ -121,7 +121,7 @@ def build_fields() -> list[Component]:
     """Build the form. The style sheet hides it until a reading has filled the part above it."""
     fields = [
         Label(_("Name"), html_for=Ids.NAME),
-        TextInput(id=Ids.NAME, maxlength=MAX_NAME_CHARS, required=True, autocomplete="off"),
+        TextInput(id=Ids.NAME, maxlength=MAX_NAME_CHARS, required=True, autocomplete="off", autoFocus=True),
         Label(_("Text"), html_for=Ids.TEXT, className="mt-2"),
         TextArea(id=Ids.TEXT, rows=8, required=True, dir="auto", submit_on_enter=False),
     ]
@@ -216,7 +216,7 @@ def _make_id(name: str) -> str:
 
 
 DIALOG = ReadDialog(
-    Ids.DIALOG, N_("Prompts"), None, read, build_kept, build_new, states=[State(Ids.DELETED, "data")], first="new"
+    Ids.DIALOG, N_("Prompts"), None, read, build_kept, build_new, states=[State(Ids.DELETED, "data")], focuses_close=False
 )
 EDITOR = ReadDialog(
     Ids.EDITOR,
@@ -227,6 +227,6 @@ EDITOR = ReadDialog(
     buttons=build_save,
     parts=[Ids.ABOUT],
     states=[OPENED, *(State(field, "value") for field in FIELDS)],
-    first="name",
+    focuses_close=False,
 )
 PANEL = Panel(register=register, read_dialogs=[DIALOG, EDITOR])

@@ -143,7 +143,8 @@ def build_fields() -> list[Component]:
 def build_choice() -> list[Component]:
     """Build the form that adds a tag. The browser completes those that there are."""
     text = _("Find or add a tag")
-    field = Field(id=Ids.FIELD, list=Ids.KNOWN, maxlength=MAX_TAG_CHARS, required=True, autocomplete="off", placeholder=text)
+    taken = {"maxlength": MAX_TAG_CHARS, "required": True, "autocomplete": "off", "autoFocus": True}
+    field = Field(id=Ids.FIELD, list=Ids.KNOWN, placeholder=text, **taken)
     once: Any = {"data-once": ""}
     add = html.Button(_("Add"), type="submit", className="btn btn-primary", **once)
     parts = [Label(text, html_for=Ids.FIELD, className="visually-hidden"), field, add, html.Datalist(id=Ids.KNOWN)]
@@ -267,7 +268,7 @@ CHOOSING = ReadDialog(
     fields=build_choice,
     size=None,
     parts=[Ids.KNOWN],
-    first="field",
+    focuses_close=False,
     states=[State(f"{Ids.CHOICE}-opened", "data")],
 )
 PANEL = Panel(register=register, read_dialogs=[DIALOG, CHOOSING])

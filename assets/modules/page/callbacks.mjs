@@ -6,25 +6,6 @@ import { _ } from "../words/words.mjs";
 
 const getNoUpdate = () => window.dash_clientside?.no_update;
 
-/**
- * Clientside callback: focus an element once its dialog is shown.
- * @param {boolean} isOpen
- * @param {string} elementId
- */
-export function focusInDialog(isOpen, elementId) {
-  if (isOpen) {
-    // The dialog appears some frames later and first takes the focus itself. Give up after a second.
-    const until = performance.now() + 1000;
-    const attempt = () => {
-      const element = document.getElementById(elementId);
-      if (element && element.offsetParent !== null && element.closest(".modal.show, .offcanvas.show")) element.focus();
-      if (document.activeElement !== element && performance.now() < until) requestAnimationFrame(attempt);
-    };
-    requestAnimationFrame(attempt);
-  }
-  return getNoUpdate();
-}
-
 /** Clientside callback: close the dialog, whatever triggered it. The last value is whether it is open. */
 export function closeDialog(...values) {
   return values.at(-1) ? false : getNoUpdate();

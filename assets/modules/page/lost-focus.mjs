@@ -53,7 +53,11 @@ export function watchLostFocus() {
   const forgetLeft = (element) => {
     if (last === element && !isGone(element)) last = null; // a press beside it, and not its end
   };
-  document.addEventListener("focusin", ({ target }) => (last = target));
+  document.addEventListener("focusin", ({ target }) => {
+    last = target;
+    // Bootstrap focuses a dialog as a whole, for instance where another has closed under it.
+    if (/** @type {HTMLElement} */ (target).matches(".modal.show:not(dialog)")) focusDialog(target);
+  });
   for (const type of ["keydown", "pointerdown"]) document.addEventListener(type, () => (recovered = null), true);
   // In a microtask: the browser reports the loss before it takes the element out.
   document.addEventListener("focusout", ({ target }) => queueMicrotask(() => forgetLeft(target)));
