@@ -21,7 +21,7 @@ import { watchHeldPresses, watchUndo } from "./modules/page/undoing.mjs";
 import { watchInputMethods, watchKeys } from "./modules/page/keys.mjs";
 import { Log } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
-import { watchConfirmations, clearFields, closeDialog, navigate, openDialog, readAgain, isUnconfirmed,
+import { watchConfirmations, clearFields, closeDialog, navigate, openDialog, readAgain, showDialog, isUnconfirmed,
   watchNetworkReturn, watchRepeatedPresses } from "./modules/page/callbacks.mjs";
 import { watchSession, watchSignOut, watchVersion } from "./modules/page/leaving.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
@@ -57,6 +57,7 @@ const clientside = {
   clearFields,
   forgetConnection,
   closeDialog,
+  showDialog,
   closeSheets,
   openDialog,
   showLink,

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from dash import Dash, Input, Output, html
+from dash import ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Checkbox, Label, ModalBody, ModalFooter, Select
 from dash_bootstrap_components import Textarea as Field
@@ -104,12 +104,12 @@ def show(_: Services, location: page_state.PageLocation) -> Properties:
 
 
 def register(app: Dash, _: Services) -> None:
-    @app.callback(
-        Output(Ids.DIALOG, "is_open", allow_duplicate=True), Input(Ids.BUTTON, "n_clicks"), prevent_initial_call=True
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "showDialog"),
+        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
+        Input(Ids.BUTTON, "n_clicks"),
+        prevent_initial_call=True,
     )
-    async def open_dialog(__: int) -> bool:
-        return True
-
     dialog.close_on(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"), Input(Ids.CONFIRM, "n_clicks"))
     dialog.register_dialog(app, Ids.WARNING)
     dialog.close_on(app, Ids.WARNING, Input(Ids.SAVE, "n_clicks"))

@@ -11,6 +11,9 @@ export function closeDialog(...values) {
   return values.at(-1) ? false : getNoUpdate();
 }
 
+/** Clientside callback: open a dialog that needs nothing of the server. */
+export const showDialog = (clicks) => (clicks ? true : getNoUpdate());
+
 /**
  * Clientside callback: navigate to the address that a command returned, unless the page is already there.
  * @param {{go?: string}|undefined} head

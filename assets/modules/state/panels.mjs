@@ -50,7 +50,8 @@ export async function sendAction(list, action, options = {}) {
 async function sendAndApply(list, action, /** @type {import("./types.mjs").SendOptions} */ { thread = null, retry = null }) {
   const { visit } = getChosenThread();
   const sent = { at: performance.now(), pathname: location.pathname, window: page.window, newestRead, visit };
-  const isShown = () => SHOWN_ACTIONS[list]?.includes(action.type) && getChosenThread().visit === visit; // others went elsewhere
+  // Whoever went elsewhere does not see it there.
+  const isShown = () => SHOWN_ACTIONS[list]?.includes(action.type) && getChosenThread().visit === visit;
   const reply = await request(
     buildApi(`actions/${list}`),
     { ...describePage(), ...(thread !== null && { pathname: buildPath(thread) }), action },
