@@ -23,7 +23,7 @@ import { Log } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
 import { watchConfirmations, clearFields, closeDialog, navigate, openDialog, readAgain, showDialog, isUnconfirmed,
   watchNetworkReturn, watchRepeatedPresses } from "./modules/page/callbacks.mjs";
-import { watchSession, watchSignOut, watchVersion } from "./modules/page/leaving.mjs";
+import { watchSignOut, watchVersion } from "./modules/page/leaving.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
 import { closeSheets, leaveSheets, watchPanes } from "./modules/page/panes.mjs";
 import { actOnCompared, appendDraft, choosePlaces } from "./modules/dialogs/places.mjs";
@@ -84,7 +84,6 @@ watchKeys();
 watchExports();
 watchFileLinks();
 watchPerson();
-watchSession();
 watchSignOut();
 watchNetworkReturn();
 watchRepeatedPresses();

@@ -647,7 +647,7 @@ def test_the_socket_of_a_session_ends_with_it(hire: Any) -> None:
             created = team.begin_session("bob", "member")
             headers = {"host": "waymark.example", "origin": URL, "cookie": f"waymark_443={created.cookie}"}
             headers |= {"sec-websocket-protocol": f"waymark, {created.page_key}"}
-            request = walk.Request("WEBSOCKET", "/api/sessions/end")
+            request = walk.Request("WEBSOCKET", "/api/events")
             following = asyncio.ensure_future(walk.follow(team.app.asgi, request, headers, ("10.0.3.7", 1)))
             await team.authentication.sessions.find(created.cookie)  # it follows the session before
             team.accounts.change_role("bob", Role.READER)
@@ -775,7 +775,7 @@ def test_a_lost_database_signs_nobody_out_and_lets_nobody_in(hire: Any, monkeypa
                     reply = await sign_in(stranger, "bob", next="/t/1")
                     assert reply.status_code == 503
                     assert all(part in reply.text for part in ('value="bob"', 'value="/t/1"', "does not answer"))
-                    request = walk.Request("WEBSOCKET", "/api/sessions/end")
+                    request = walk.Request("WEBSOCKET", "/api/events")
                     headers = {"host": "waymark.example", "origin": URL, "cookie": bob.headers["cookie"]}
                     sent = await walk.follow(team.app.asgi, request, headers, ("10.0.3.7", 1))
                     assert sent[-1]["type"] == "websocket.close"

@@ -105,7 +105,7 @@ def test_a_socket_ends_with_a_session_that_another_server_has_ended(servers: Any
             _, there = await opened.sign_in("bob")
             headers = {"host": "waymark.example", "origin": URL, "cookie": there.headers["cookie"]}
             headers |= {"sec-websocket-protocol": f"waymark, {there.headers['x-waymark-page-key']}"}
-            request = walk.Request("WEBSOCKET", "/api/sessions/end")
+            request = walk.Request("WEBSOCKET", "/api/events")
             known: Any = opened.apps[0].sign_in.sessions  # type: ignore[union-attr]  # with passwords there is one
             following = asyncio.ensure_future(walk.follow(opened.apps[0].asgi, request, headers, ("10.0.3.7", 1)))
             await until(lambda: known._remembered)

@@ -234,9 +234,10 @@ async def send(browser: httpx.AsyncClient, request: Request) -> httpx.Response:
 async def follow(
     asgi: Any, request: Request, headers: Mapping[str, str], client: tuple[str, int], until: str = "websocket.close"
 ) -> list[JSON]:
-    """Open a socket, say the name of a conversation, and return all that the server sends until such a message."""
+    """Open a socket, say the name of a conversation, if any, and return what the server sends until such a message."""
     sent: list[JSON] = []
-    incoming = [{"type": "websocket.connect"}, {"type": "websocket.receive", "text": request.body}]
+    names = [{"type": "websocket.receive", "text": request.body}] if request.body else []
+    incoming = [{"type": "websocket.connect"}, *names]
     ended = asyncio.Event()
 
     async def receive() -> JSON:

@@ -1,26 +1,20 @@
 """The sessions of a person, for their dialog, and the requests of a page about its own session.
 
-A socket tells a page when its session ends.
+The sockets of a page tell it when its session ends: the guard closes them.
 """
 
-from collections import Counter
 from collections.abc import Collection
-from contextlib import suppress
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Scope
-from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from server.session.session_authentication import SessionAuthentication
 from server.session.sessions import NotDurableError, Session
 from words import _
 
 SESSIONS_PATH = "/api/sessions"
-# This many pages of one person may wait for the end of their session. The server bounds all connections.
-MAX_WATCHING_PAGES = 200
-CLOSE_TRY_AGAIN = 1013
 
 
 class OwnSessions:
@@ -50,24 +44,6 @@ class OwnSessions:
 
 
 def add_routes(server: FastAPI, sign_in: SessionAuthentication | None) -> None:
-    watching = Counter[str]()
-
-    @server.websocket(f"{SESSIONS_PATH}/end")
-    async def watch_session(socket: WebSocket) -> None:
-        """Send nothing until the session ends. Then the guard closes the socket."""
-        await socket.accept()
-        person: str = getattr(socket.state, "person", "")
-        if watching[person] >= MAX_WATCHING_PAGES:
-            await socket.close(CLOSE_TRY_AGAIN)
-            return
-        watching[person] += 1
-        try:
-            with suppress(WebSocketDisconnect):
-                while True:
-                    await socket.receive_text()
-        finally:
-            watching[person] -= 1
-
     @server.get(SESSIONS_PATH)
     async def check_session() -> Response:
         """Answer only while the page's session is open: the guard refuses all other requests."""

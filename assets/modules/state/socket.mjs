@@ -13,24 +13,21 @@ const REPLACED = 1013;
 const SESSION_ENDED = 4401;
 const THREAD_IS_GONE = 4404;
 
-/** @type {StartSocket|null} */
+/**
+ * @typedef {{onFrame: (frame: import("./types.mjs").Frame) => void, onReturn: () => void}} StartListeners  `onFrame`: of
+ *   what happens in other conversations; `onReturn`: the socket was lost and is back, so that frames may be missed
+ * @typedef {StartListeners & {onGone: () => void, onConnection: (isLost: boolean) => void}} Listeners  of a conversation:
+ *   after `onReturn` comes the frame that says what is now
+ */
+
+/** Of the start page. @type {EventSocket|null} */
 let prepared = null;
 
-/**
- * Open a socket for the conversation that a first message will begin.
- * @param {Pick<Listeners, "onFrame"|"onReturn">} on `onFrame`: of what happens in other conversations
- *   meanwhile; `onReturn`: the socket was lost and is back, so that frames may be missed
- * @returns {void}
- */
+/** Open a socket for the conversation that a first message will begin. @param {StartListeners} on */
 export function prepareSocket(on) {
-  prepared ??= new StartSocket(on);
-}
-
-/** @returns {import("./connection.mjs").Connection|null} the prepared socket; null if it is not open */
-function takePrepared() {
-  const socket = prepared?.take() ?? null;
-  prepared = null;
-  return socket;
+  if (prepared !== null) return;
+  prepared = new EventSocket(on);
+  prepared.open();
 }
 
 /**
@@ -40,197 +37,121 @@ function takePrepared() {
  * @returns {() => void} closes the socket for good
  */
 export function followThread(thread, on, isExpected) {
-  const following = new ThreadSocket(thread, on, isExpected ? "?expected" : "");
-  const socket = takePrepared();
-  if (socket && isExpected) {
-    socket.send(thread);
-    following.attach(socket);
-  } else {
-    socket?.close();
-    following.open();
-  }
-  return () => following.stop();
+  const socket = prepared ?? new EventSocket(on);
+  prepared = null;
+  socket.follow(thread, on, isExpected);
+  return () => socket.stop();
 }
 
-/** Opens a socket again after it was lost: later each time, and at once when the network or the user is back. */
-class Reconnection {
-  #open;
-  #onWait;
+/** It opens again after it was lost: later each time, and at once when the network or the user is back. */
+class EventSocket {
+  /** @type {StartListeners & Partial<Listeners>} */
+  #on;
+  /** @type {string|null} */
+  #thread = null;
+  #path = START_PATH;
+  /** @type {import("./connection.mjs").Connection|null} null while it is lost */
+  #connection = null;
+  #openedAt = Infinity;
   #attempts = 0;
   #timer = 0;
-  #isLost = false;
+  #noticeTimer = 0;
+  #isMissing = false; // frames, since it was lost
   #isStopped = false;
 
-  /** @param {() => void} open @param {() => void} [onWait] */
-  constructor(open, onWait = () => undefined) {
-    this.#open = open;
-    this.#onWait = onWait;
+  constructor(on) {
+    this.#on = on;
     window.addEventListener("online", this.#openIfLost);
     document.addEventListener("visibilitychange", this.#openIfLost);
   }
 
-  /** Note that the connection works: the next loss is a first one. */
-  prove() {
-    this.#attempts = 0;
+  open() {
+    clearTimeout(this.#timer);
+    if (this.#connection !== null || isLeaving()) return;
+    this.#openedAt = Infinity;
+    this.#connection = connect(this.#path);
+    this.#connection.onopen = () => this.#noteOpen();
+    this.#connection.onmessage = ({ data }) => this.#receive(JSON.parse(data));
+    this.#connection.onclose = ({ code }) => this.#handleClose(code);
   }
 
-  /** Note that the socket was closed. @param {{isRetried?: boolean}} [options] `isRetried`: also while the user is away */
-  noteLoss({ isRetried = true } = {}) {
-    this.#isLost = true;
-    if (!isRetried) return;
-    this.#onWait();
-    const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
-    this.#attempts += 1;
-    this.#timer = setTimeout(() => this.#openNow(), wait + Math.random() * wait * 0.25);
+  /** Follow a conversation. The socket of the start page follows the one that it names. */
+  follow(thread, on, isExpected) {
+    this.#thread = thread;
+    this.#path = `${buildThreadApi(thread, "events")}${isExpected ? "?expected" : ""}`;
+    this.#on = on;
+    if (isExpected && this.#connection?.isOpen) return this.#connection.send(thread);
+    this.#connection?.close();
+    this.#connection = null;
+    this.open();
+  }
+
+  stop() {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#noticeTimer);
+    window.removeEventListener("online", this.#openIfLost);
+    document.removeEventListener("visibilitychange", this.#openIfLost);
+    this.#connection?.close();
+  }
+
+  #noteOpen() {
+    this.#openedAt = performance.now();
+    if (this.#thread === null) this.#noteReturn();
+  }
+
+  #noteReturn() {
+    if (this.#isMissing) this.#on.onReturn();
+    this.#isMissing = false;
+  }
+
+  #receive(frame) {
+    if (frame.kind === "hello") {
+      // Only a first frame proves the connection: a proxy may accept a socket and drop it at once.
+      this.#attempts = 0;
+      clearTimeout(this.#noticeTimer);
+      this.#noticeTimer = 0;
+      this.#on.onConnection?.(false);
+      this.#noteReturn();
+      this.#connection?.send(frame.receipt); // the server replaces pages that do not read first
+    }
+    if (frame.version !== undefined) recordVersion(String(this.#thread), frame);
+    recordRun(this.#thread, frame);
+    this.#on.onFrame(frame);
+  }
+
+  #handleClose(code) {
+    this.#connection = null;
+    if (code === THREAD_IS_GONE) {
+      this.stop();
+      this.#on.onGone?.();
+      return;
+    }
+    this.#isMissing = true;
+    forgetRun();
+    if (performance.now() - this.#openedAt > PROVEN_AFTER_MS) this.#attempts = 0;
+    if (code === SESSION_ENDED) this.#returnToSession();
+    // Else two start pages would replace each other.
+    else if (code !== REPLACED || this.#thread !== null) this.#openLater();
   }
 
   /**
    * Go on with another session, for example after a new link in another tab. Without one, the request leaves the page (see
    * session.mjs).
    */
-  async returnToSession() {
-    this.#isLost = true;
+  async #returnToSession() {
     const reply = isLeaving() ? null : await fetchAsPage(buildApi("sessions")).catch(() => null);
-    if (!this.#isStopped && reply?.status !== 401) this.noteLoss();
+    if (!this.#isStopped && reply?.status !== 401) this.#openLater();
   }
 
-  stop() {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    window.removeEventListener("online", this.#openIfLost);
-    document.removeEventListener("visibilitychange", this.#openIfLost);
-  }
-
-  #openNow() {
-    clearTimeout(this.#timer);
-    if (isLeaving()) return;
-    this.#isLost = false;
-    this.#open();
+  #openLater() {
+    const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
+    this.#attempts += 1;
+    this.#timer = setTimeout(() => this.open(), wait + Math.random() * wait * 0.25);
+    this.#noticeTimer ||= setTimeout(() => this.#on.onConnection?.(true), LOST_AFTER_MS);
   }
 
   #openIfLost = () => {
-    if (this.#isLost && document.visibilityState === "visible") this.#openNow();
+    if (this.#connection === null && document.visibilityState === "visible") this.open();
   };
-}
-
-/** The socket of a start page, open before its first message. It then follows the conversation that it names. */
-class StartSocket {
-  #on;
-  /** @type {import("./connection.mjs").Connection|null} */
-  #socket = null;
-  #openedAt = Infinity;
-  #hasLost = false;
-  #reconnection = new Reconnection(() => this.#open());
-
-  constructor(on) {
-    this.#on = on;
-    if (!isLeaving()) this.#open();
-  }
-
-  /** End here. @returns {import("./connection.mjs").Connection|null} the socket, if it is open */
-  take() {
-    this.#reconnection.stop();
-    const socket = this.#socket;
-    if (socket === null) return null;
-    if (socket.isOpen) return socket;
-    socket.close();
-    return null;
-  }
-
-  #open() {
-    this.#openedAt = Infinity;
-    const socket = connect(START_PATH);
-    this.#socket = socket;
-    socket.onopen = () => this.#noteOpen();
-    socket.onmessage = (event) => this.#on.onFrame(JSON.parse(event.data));
-    socket.onclose = (event) => this.#handleClose(event);
-  }
-
-  #noteOpen() {
-    this.#openedAt = performance.now();
-    if (this.#hasLost) this.#on.onReturn();
-    this.#hasLost = false;
-  }
-
-  #handleClose({ code }) {
-    this.#hasLost = true;
-    if (performance.now() - this.#openedAt > PROVEN_AFTER_MS) this.#reconnection.prove();
-    if (code === SESSION_ENDED) this.#reconnection.returnToSession();
-    else this.#reconnection.noteLoss({ isRetried: code !== REPLACED }); // else two pages would replace each other
-  }
-}
-
-/**
- * @typedef {{onFrame: (frame: import("./types.mjs").Frame) => void, onGone: () => void,
- *   onConnection: (lost: boolean) => void, onReturn: () => void}} Listeners `onReturn`: frames may be missed, and the frame
- *   that says what is now follows
- */
-class ThreadSocket {
-  #thread;
-  #query;
-  #on;
-  /** @type {import("./connection.mjs").Connection|null} */
-  #socket = null;
-  #isStopped = false;
-  #hasLost = false;
-  #noticeTimer = 0;
-  #reconnection = new Reconnection(() => this.open(), () => this.#noticeLoss());
-
-  constructor(thread, on, query) {
-    this.#thread = thread;
-    this.#query = query;
-    this.#on = on;
-  }
-
-  open() {
-    if (isLeaving()) return;
-    this.attach(connect(`${buildThreadApi(this.#thread, "events")}${this.#query}`));
-  }
-
-  attach(socket) {
-    this.#socket = socket;
-    socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
-    socket.onclose = (event) => this.#handleClose(event);
-  }
-
-  stop() {
-    this.#isStopped = true;
-    clearTimeout(this.#noticeTimer);
-    this.#reconnection.stop();
-    this.#socket?.close();
-  }
-
-  #receive(frame) {
-    if (this.#isStopped) return;
-    if (frame.kind === "hello") {
-      // Only a first frame proves the connection: a proxy may accept a socket and drop it at once.
-      this.#reconnection.prove();
-      clearTimeout(this.#noticeTimer);
-      this.#noticeTimer = 0;
-      this.#on.onConnection(false);
-      if (this.#hasLost) this.#on.onReturn();
-      this.#hasLost = false;
-      this.#socket?.send(frame.receipt); // the server replaces pages that do not read first
-    }
-    if (frame.version !== undefined) recordVersion(this.#thread, frame);
-    recordRun(this.#thread, frame);
-    this.#on.onFrame(frame);
-  }
-
-  #handleClose({ code }) {
-    if (this.#isStopped) return;
-    if (code === THREAD_IS_GONE) {
-      this.stop();
-      this.#on.onGone();
-      return;
-    }
-    this.#hasLost = true;
-    forgetRun();
-    if (code === SESSION_ENDED) this.#reconnection.returnToSession();
-    else this.#reconnection.noteLoss();
-  }
-
-  #noticeLoss() {
-    this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), LOST_AFTER_MS);
-  }
 }

@@ -8,12 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
-from starlette.testclient import TestClient
-from starlette.types import Receive, Scope, Send
 
 from components.panels.sessions import OTHERS
-from server.session import session_routes
 from tests.page_key import read_page_key
 from tests.running_app import opened, post_callback, press_row
 
@@ -137,33 +133,3 @@ def test_without_a_sign_in_there_are_no_sessions(tmp_path: Path) -> None:
             assert (await browser.post("/api/sessions/current/end")).status_code == 404
 
     asyncio.run(story())
-
-
-def test_one_person_takes_not_the_places_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_routes, "MAX_WATCHING_PAGES", 1)
-    server = FastAPI()
-    session_routes.add_routes(server, None)
-
-    async def name_person(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
-            scope["state"] = {"person": scope["query_string"].decode()}
-        await server(scope, receive, send)
-
-    with (
-        TestClient(name_person) as browser,
-        browser.websocket_connect("/api/sessions/end?ann"),
-        browser.websocket_connect("/api/sessions/end?ann") as second,
-    ):
-        assert second.receive() == {"type": "websocket.close", "code": 1013, "reason": ""}
-        with browser.websocket_connect("/api/sessions/end?bob") as other:
-            other.send_text("still open")
-
-
-def test_only_so_many_pages_wait_for_the_end_of_their_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_routes, "MAX_WATCHING_PAGES", 1)
-    server = FastAPI()
-    session_routes.add_routes(server, None)
-    with TestClient(server) as browser:
-        for _ in range(2):
-            with browser.websocket_connect("/api/sessions/end"), browser.websocket_connect("/api/sessions/end") as second:
-                assert second.receive() == {"type": "websocket.close", "code": 1013, "reason": ""}
