@@ -212,8 +212,6 @@ def open_on(app: Dash, identifier: str, opener: str | dict[str, Any], *parts: st
     """Open a dialog with the press of a button, and note the time in `X-opened`. A reading fills these parts as well."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "openDialog"),
-        Output(identifier, "is_open", allow_duplicate=True),
-        Output(f"{identifier}-opened", "data", allow_duplicate=True),
         Input(opener, "n_clicks"),
         State(identifier, "id"),
         *(State(part, "id") for part in parts),

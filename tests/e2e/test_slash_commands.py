@@ -157,7 +157,7 @@ def test_a_finger_chooses_a_command_and_names_stay_text(
         page.composer.fill(f"/save {name}")
         lines(page).tap()
         expect(page.checkpoint(name)).to_be_attached()
-        expect(page.tab.locator(".backdrop.shown")).to_have_count(0)  # the sheet closes after a save
+        expect(page.tab.locator(".show-history")).to_have_count(0)  # the sheet closes after a save
     page.say("Green please")
     page.composer.fill("/restore alert")
     expect(lines(page).locator(".slash-name")).to_have_text([name for name in reversed(TAGS) if RUN in name])

@@ -20,5 +20,5 @@ export function storeOption(name, isOn) {
   chosen.set({ ...chosen.get(), [name]: isOn });
 }
 
-/** @param {string} name as “notify” @returns {[boolean, (isOn: boolean) => void]} most are off at first */
-export const usePageOption = (name) => [chosen.use(() => readOption(name)), (isOn) => storeOption(name, isOn)];
+/** @param {string} name as “notify” @returns {boolean} */
+export const usePageOption = (name) => chosen.use(() => readOption(name));

@@ -43,7 +43,7 @@ function useChosenData(shown = NOTHING) {
 }
 
 const CLOSED_BY_ESCAPE =
-  ".modal.show, [role=menu], .meter-panel, .model-list, .slash-box, .command-question, .backdrop.shown";
+  ".modal.show, [role=menu], .meter-panel, .model-list, .slash-box, .command-question, .show-threads, .show-history";
 
 const NOT_SHOWN = {
   text: _("This conversation is not shown yet: the server does not answer. Your text is kept."),

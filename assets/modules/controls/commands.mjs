@@ -1,11 +1,12 @@
 /** Commands of the palette and of the message field (`/`). Each mounted component offers its own. */
+import { createValue } from "../browser/value.mjs";
 import { _ } from "../words/words.mjs";
-const { useEffect, useReducer, useRef } = window.React;
+const { useEffect, useRef } = window.React;
 
 export const GO_BACK = _("Go back to");
 export const SUMMARISE_COMMAND = _("Summarise the conversation"); // the bar's menu names it, too
 export const RUN_AGAIN_COMMAND = _("Run again"); // likewise
-const CHOICES_EVENT = "waymark-choices";
+const choicesRevision = createValue(0);
 const commandsByOwner = new Map();
 
 /**
@@ -27,14 +28,7 @@ export const listCommands = () =>
   [...commandsByOwner].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, list]) => list());
 
 /** Tell the open lists that a command has other choices now: they were fetched. */
-export const announceChoices = () => document.dispatchEvent(new Event(CHOICES_EVENT));
+export const announceChoices = () => choicesRevision.set(choicesRevision.get() + 1);
 
 /** @returns {number} changes when choices were announced */
-export function useChoicesRevision() {
-  const [revision, increase] = useReducer((count) => count + 1, 0);
-  useEffect(() => {
-    document.addEventListener(CHOICES_EVENT, increase);
-    return () => document.removeEventListener(CHOICES_EVENT, increase);
-  }, []);
-  return revision;
-}
+export const useChoicesRevision = () => choicesRevision.use();

@@ -38,8 +38,8 @@ export function useEndOfTips(count) {
 
 /** @param {TipName} name @returns {boolean} whether it is the next tip */
 export function useTip(name) {
-  const [isFirstRun] = usePageOption(FIRST_RUN);
-  const isRead = NAMES.map((each) => usePageOption(getOption(each))[0]); // always the same hooks
+  const isFirstRun = usePageOption(FIRST_RUN);
+  const isRead = NAMES.map((each) => usePageOption(getOption(each))); // always the same hooks
   return isFirstRun && isRead.indexOf(false) === NAMES.indexOf(name);
 }
 

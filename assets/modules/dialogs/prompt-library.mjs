@@ -19,7 +19,7 @@ export const library = { items: null };
 
 /** Read the list: when it is old, and as a clientside callback, after a change in the dialog. */
 export async function readPrompts() {
-  const { reply } = await send(ADDRESS, { failureText: FAILURE_TEXT });
+  const { reply } = await send(ADDRESS);
   if (reply === null) return;
   library.items = reply.prompts;
   announceChoices();
@@ -27,7 +27,7 @@ export async function readPrompts() {
 
 /** @param {{id: string}} item @returns {Promise<Prompt|null>} null: the user knows that it cannot be read */
 export async function fetchPrompt({ id }) {
-  const { reply, status } = await send(`${ADDRESS}/${id}`, { failureText: FAILURE_TEXT });
+  const { reply, status } = await send(`${ADDRESS}/${id}`);
   if (reply === null) showToast(status === 404 ? _("This prompt was deleted.") : FAILURE_TEXT);
   return reply;
 }

@@ -8,7 +8,7 @@ import { comparePlace, runAgain, showState } from "../dialogs/places.mjs";
 import { PaneHead, closeSheets, isNarrow, showPane } from "../page/panes.mjs";
 import { useActions } from "../state/actions.mjs";
 import { isGoing } from "../state/chosen-thread.mjs";
-import { useHistoryRequests } from "../state/history-requests.mjs";
+import { followRequests } from "../state/history-requests.mjs";
 import { foldText } from "../words/direction.mjs";
 import { formatCount } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
@@ -55,7 +55,7 @@ export function History(props) {
   useBranchName(data);
   useEndOfTips(data.checkpoint_count);
   const opening = useOpening(layout, selection, filter, portion);
-  useHistoryRequests(opening.open, form.open);
+  followRequests({ open: opening.open, save: form.open });
   useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, portion, selection));
   return h(
     "div",

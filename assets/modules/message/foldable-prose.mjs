@@ -50,7 +50,7 @@ export function FoldableProse({ message }) {
 /** Return the HTML of a message: of a question as it was written, or as Markdown where this browser has that option. */
 function useShownHtml({ id, role, html }) {
   const place = useRef(null);
-  const [isMarkdown] = usePageOption("markdown-questions");
+  const isMarkdown = usePageOption("markdown-questions");
   const [, setFormattedId] = useState(null);
   const isWanted = isMarkdown && role === "user";
   useEffect(() => {

@@ -23,17 +23,14 @@ export function navigate(head) {
 }
 
 /**
- * Clientside callback: open a dialog, and let its content be read anew. What it showed before goes. It is about the row of
- * its button, where that has one.
+ * Clientside callback: open a dialog about the row of its button, where that has one.
  * @param {object} _clicks of its button, or of the buttons of all rows
  * @param {string} dialog its id
  * @param {...string} parts of it that a reading fills
  */
 export function openDialog(_clicks, dialog, ...parts) {
   const { triggered, triggered_id: button } = window.dash_clientside.callback_context;
-  if (!triggered[0]?.value) return [getNoUpdate(), getNoUpdate()]; // a row has appeared
-  clearDialog(dialog, parts);
-  return [true, { at: Date.now(), about: button?.row ?? null }];
+  if (triggered[0]?.value) openDialogAbout(button?.row ?? null, dialog, ...parts); // else a row has appeared
 }
 
 /**
@@ -43,18 +40,17 @@ export function openDialog(_clicks, dialog, ...parts) {
 export const readAgain = (_update, isOpen) => (isOpen ? Date.now() : getNoUpdate());
 
 /**
- * Open a dialog, perhaps about a part of the conversation.
+ * Open a dialog, perhaps about a part of the conversation, and let its content be read anew. What it showed before goes.
  * @param {object|null} about @param {string} dialog its id
  * @param {...string} parts of it that a reading fills
  */
 export function openDialogAbout(about, dialog, ...parts) {
-  clearDialog(dialog, parts);
-  setProperties({ [dialog]: { is_open: true }, [`${dialog}-opened`]: { data: { at: Date.now(), about } } });
-}
-
-function clearDialog(dialog, parts) {
   for (const part of [`${dialog}-body`, ...parts]) setProperties({ [part]: { children: [] } });
-  setProperties({ [`${dialog}-problem`]: { hidden: true } });
+  setProperties({
+    [`${dialog}-problem`]: { hidden: true },
+    [dialog]: { is_open: true },
+    [`${dialog}-opened`]: { data: { at: Date.now(), about } },
+  });
 }
 
 /** Clientside callback: empty the fields of a dialog that has opened or closed. */

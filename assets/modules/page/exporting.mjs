@@ -7,7 +7,6 @@ import { _ } from "../words/words.mjs";
 import { saveFile } from "./file-links.mjs";
 import { followRequest } from "./long-request.mjs";
 
-let isExporting = false;
 /** Saves the export about which the person is asked. @type {() => void} */
 let saveAsked = () => undefined;
 
@@ -56,8 +55,6 @@ export const describeExportFailure = (error) =>
 async function submitExport(event) {
   if (event.target.id !== "export-form") return;
   event.preventDefault();
-  if (isExporting) return; // a second press
-  isExporting = true;
   try {
     const { name, warning, content } = await fetchExport(event.target);
     saveAsked = () => saveFile(name, content);
@@ -65,8 +62,6 @@ async function submitExport(event) {
     else setProperties({ "export-warning-text": { children: warning }, "export-warning": { is_open: true } });
   } catch (error) {
     showToast(describeExportFailure(error));
-  } finally {
-    isExporting = false;
   }
 }
 

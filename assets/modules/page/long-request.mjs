@@ -7,8 +7,6 @@ import { ProgressBox } from "./progress-box.mjs";
 const SHOWN_AFTER_MS = 1000;
 const READ_EVERY_MS = 400;
 
-const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
 /**
  * @typedef {{title: string, dialog?: string, cancel?: string}} Subject  a noun; selectors of a dialog that stays open
  *   meanwhile, and of the button in it that cancels
@@ -26,76 +24,40 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  * @returns {Promise<T>}
  */
 export async function followRequest(subject, send) {
-  const request = new LongRequest(subject);
-  request.start();
+  const [id, cancelling, ending] = [createRequestId(), new AbortController(), new AbortController()];
+  let isToldByServer = true;
+  let box = /** @type {ProgressBox|null} */ (null);
+  const cancel = () => {
+    box?.showCancelling();
+    cancelling.abort();
+    // a lost request is reported itself
+    fetchAsPage(buildApi(`requests/${id}/cancel`), { method: "POST" }).catch(() => undefined);
+  };
+  const follow = async () => {
+    box ??= new ProgressBox(subject, cancel);
+    const progress = isToldByServer ? await readProgress(id) : null;
+    if (!isToldByServer || ending.signal.aborted) return;
+    box.show(progress);
+    timer = setTimeout(follow, READ_EVERY_MS);
+  };
+  let timer = setTimeout(follow, SHOWN_AFTER_MS);
+  const show = (progress) => {
+    isToldByServer = false;
+    box?.show(progress);
+  };
+  const cancelInDialog = ({ target }) => subject.cancel && target.closest?.(subject.cancel) && cancel();
+  // Before the press closes its dialog.
+  document.addEventListener("click", cancelInDialog, { capture: true, signal: ending.signal });
   try {
-    return await send(request.headers, request.show, request.signal);
+    return await send({ "Waymark-Request": id }, show, cancelling.signal);
   } finally {
-    request.end();
+    ending.abort();
+    clearTimeout(timer);
+    box?.remove();
   }
 }
 
-class LongRequest {
-  #subject;
-  #id = createRequestId();
-  #abort = new AbortController();
-  /** @type {import("./progress-box.mjs").ProgressBox|null} */
-  #box = null;
-  #isEnded = false;
-  #isRead = true;
-
-  constructor(subject) {
-    this.#subject = subject;
-  }
-
-  get headers() {
-    return { "Waymark-Request": this.#id };
-  }
-
-  get signal() {
-    return this.#abort.signal;
-  }
-
-  start() {
-    document.addEventListener("click", this.#cancelInDialog, true); // before the press closes its dialog
-    this.#follow();
-  }
-
-  show = (progress) => {
-    this.#isRead = false;
-    this.#box?.show(progress);
-  };
-
-  end() {
-    this.#isEnded = true;
-    document.removeEventListener("click", this.#cancelInDialog, true);
-    this.#box?.remove();
-  }
-
-  async #follow() {
-    await wait(SHOWN_AFTER_MS);
-    if (this.#isEnded) return;
-    this.#box = new ProgressBox(this.#subject, this.#cancel);
-    while (!this.#isEnded && this.#isRead) {
-      await this.#readProgress();
-      await wait(READ_EVERY_MS);
-    }
-  }
-
-  async #readProgress() {
-    const answer = await fetchAsPage(buildApi(`requests/${this.#id}`)).catch(() => null);
-    const progress = answer?.status === 200 ? await answer.json() : null;
-    if (!this.#isEnded && this.#isRead) this.#box?.show(progress);
-  }
-
-  #cancel = () => {
-    this.#box?.showCancelling();
-    this.#abort.abort();
-    // a lost request is reported itself
-    fetchAsPage(buildApi(`requests/${this.#id}/cancel`), { method: "POST" }).catch(() => undefined);
-  };
-
-  #cancelInDialog = (event) => {
-    if (this.#subject.cancel && event.target.closest?.(this.#subject.cancel)) this.#cancel();
-  };
+async function readProgress(id) {
+  const answer = await fetchAsPage(buildApi(`requests/${id}`)).catch(() => null);
+  return answer?.status === 200 ? answer.json() : null;
 }

@@ -2,7 +2,6 @@
 
 const CHANGES = { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] };
 
-
 /** @type {HTMLElement|null} the element that has the focus because another is gone, until the next press */
 let recovered = null;
 const isGone = (element) => !element.isConnected || element.disabled === true;
@@ -20,9 +19,7 @@ export function restFocus(element) {
 
 /** Focus the open sheet, else the message field; on touch screens, where that opens the keyboard, the conversation. */
 function focusConversation() {
-  const sheet =
-    document.querySelector(".backdrop.shown") &&
-    document.querySelector(".show-history .pane-history .sheet-close, .show-threads .pane-threads .sheet-close");
+  const sheet = document.querySelector(".show-history .pane-history .sheet-close, .show-threads .pane-threads .sheet-close");
   const field = matchMedia("(pointer: fine)").matches && document.querySelector(".message-field textarea");
   restFocus(sheet || field || document.querySelector(".transcript .log"));
 }

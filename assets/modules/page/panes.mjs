@@ -82,23 +82,11 @@ function setOthersInert(inert) {
   for (const part of document.querySelectorAll(".skip-links, #shell > .topbar, #shell > .pane-chat")) part.inert = inert;
 }
 
-function ensureBackdrop() {
-  let element = document.querySelector(".backdrop");
-  if (!element) {
-    element = document.createElement("div");
-    element.className = "backdrop";
-    element.addEventListener("click", () => closeSheets());
-    document.body.append(element);
-  }
-  return element;
-}
-
 /** Close any sheet, and return the focus to the element that opened it. @returns {boolean} whether there was one */
 export function closeSheets({ restoreFocus = true } = {}) {
   const root = findShell();
   if (!root || !Object.values(SHEETS).some((name) => root.classList.contains(name))) return false;
   root.classList.remove(...Object.values(SHEETS));
-  ensureBackdrop().classList.remove("shown");
   setOthersInert(false);
   if (restoreFocus && opener?.isConnected) opener.focus({ preventScroll: true });
   opener = null;
@@ -118,7 +106,6 @@ function openSheet(name) {
   closeSheets({ restoreFocus: false });
   opener = /** @type {HTMLElement|null} */ (document.activeElement);
   findShell()?.classList.add(SHEETS[name]);
-  ensureBackdrop().classList.add("shown");
   setOthersInert(true);
   const pane = findPane(name);
   requestAnimationFrame(() => {
@@ -164,6 +151,7 @@ export function watchPanes() {
   document.addEventListener("click", ({ target }) => {
     const button = /** @type {Element} */ (target).closest?.("#show-threads, #show-history");
     if (button) togglePane(button.id === "show-threads" ? "threads" : "history");
+    else if (target === findShell()) closeSheets(); // its backdrop
   });
   matchMedia(NARROW).addEventListener("change", () => (closeSheets({ restoreFocus: false }), describePanes()));
   matchMedia(SMALL).addEventListener("change", describePanes);

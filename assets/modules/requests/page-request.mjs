@@ -49,7 +49,6 @@ export const requestPanels = (page) => request(buildApi("panels"), page, { lostT
 export async function request(address, body, watching = {}) {
   const { reply, status } = await send(address, {
     body,
-    failureText: NOT_DONE_TEXT,
     repeats: true, // a reading, or an action with a request id
     watch: (run) => watchReply(run, watching),
   });
@@ -64,8 +63,6 @@ export async function request(address, body, watching = {}) {
  * @returns {Promise<any>} for `applyTurn`; null if the panels have to be read
  */
 export async function readTurn(thread, run) {
-  const { reply } = await send(buildThreadApi(thread, `runs/${encodeURIComponent(run)}/turn`), {
-    failureText: NOT_DONE_TEXT,
-  });
+  const { reply } = await send(buildThreadApi(thread, `runs/${encodeURIComponent(run)}/turn`));
   return reply; // without one, the reading of the panels tells
 }

@@ -1,15 +1,9 @@
-/** One request with a JSON reply, for all dialogs: its outcome is the reply, or a problem that a person can read. */
+/** Requests with a JSON reply, and what the server says of a refusal. */
 import { fetchAsPage } from "./session.mjs";
 const SERVER_ERROR = 500;
 const PROXY_ERRORS = [502, 504]; // the server itself never answers so
 const UNAVAILABLE = 503; // of the server or of a proxy
 const REPEATED_AFTER_MS = [250, 500, 1000]; // by then a proxy has found another server
-
-/**
- * @typedef {{reply: any, problem: string|null, status: number|null}} Outcome  of `reply` and `problem` one is null; both
- *   are, after an abort. `status` is null where no reply came: then the server may have done it or not, and the same request
- *   may be sent again
- */
 
 /** Return whether a reply is of a proxy whose server is away. */
 function isOfProxy({ status, headers }) {
@@ -36,32 +30,23 @@ export async function fetchReply(address, options, repeats = false) {
 /**
  * Read JSON, or send JSON with a body.
  * @param {string} address
- * @param {{body?: object, headers?: Record<string, string>, method?: string, failureText: string, lostText?: string,
- *   repeats?: boolean, signal?: AbortSignal, watch?: (run: () => Promise<Response>) => Promise<Response>}} options `headers`
- *   go beside a body; `failureText` is shown for a failure without a sentence of the server, `lostText` where no reply
- *   comes; `repeats`: see `fetchReply`; `watch` runs the request, and may tell of a late reply
- * @returns {Promise<Outcome>}
+ * @param {{body?: object, repeats?: boolean, watch?: (run: () => Promise<Response>) => Promise<Response>}} [options]
+ *   `repeats`: see `fetchReply`; `watch` runs the request, and may tell of a late reply
+ * @returns {Promise<{reply: any, status: number|null}>} `reply` is null for a refusal. `status` is null where no reply came:
+ *   then the server may have done it or not, and the same request may be sent again
  */
-export async function send(
-  address,
-  {
-    body, headers, method = body === undefined ? "GET" : "POST", failureText, lostText = failureText, signal,
-    repeats = method === "GET", watch = (run) => run(),
-  },
-) {
-  const json = body !== undefined && {
-    headers: { "Content-Type": "application/json", ...headers },
-    body: JSON.stringify(body),
+export async function send(address, { body, repeats = body === undefined, watch = (run) => run() } = {}) {
+  const options = body !== undefined && {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
   };
   /** @type {number|null} */
   let status = null;
   try {
-    const reply = await watch(() => fetchReply(address, { method, signal, ...json }, repeats));
+    const reply = await watch(() => fetchReply(address, { ...options }, repeats));
     ({ status } = reply);
-    if (reply.ok) return { reply: await reply.json(), problem: null, status };
-    return { reply: null, problem: await readRefusal(reply, failureText), status };
+    return { reply: reply.ok ? await reply.json() : null, status };
   } catch {
-    return { reply: null, problem: signal?.aborted ? null : lostText, status };
+    return { reply: null, status };
   }
 }
 
