@@ -2,6 +2,7 @@
  * The palette finds positions and actions by a few letters, and every message by its words. This module also has the
  * positions to go back to.
  */
+import { Combobox } from "../controls/combobox.mjs";
 import { GO_BACK, listCommands, useChoicesRevision } from "../controls/commands.mjs";
 import { MODIFIER_KEY } from "../controls/copying.mjs";
 import { useDialog } from "../controls/dialog.mjs";
@@ -13,7 +14,7 @@ import { _ } from "../words/words.mjs";
 import { listBarCommands } from "./bar-commands.mjs";
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.mjs";
 
-const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
+const { Fragment, createElement: h, useMemo, useState } = window.React;
 
 const [FOUND_CHECKPOINTS, FOUND_MESSAGES] = [_("Checkpoints found"), _("Messages found")];
 const GROUPS = [_("Actions"), GO_BACK, _("Branches"), _("Conversations"), FOUND_CHECKPOINTS, FOUND_MESSAGES];
@@ -91,24 +92,24 @@ function listHits(hits) {
 
 /** @param {{onlyBack?: boolean, onClose: () => void}} props */
 export function Palette({ onlyBack = false, onClose }) {
-  const id = useId();
   const dialog = useDialog(onClose);
   const [opened, setOpened] = useState(null); // the command whose choices are shown
+  const [text, setText] = useState("");
   const revision = useChoicesRevision();
   const { isShown } = useChosenThread();
   const commands = useMemo(() => listPaletteCommands(opened, onlyBack), [opened, revision, isShown]);
-  const { matches, lines, selected, found, text, onType, onStep } = useLines(commands, dialog, onlyBack || opened !== null);
+  const isFiltered = onlyBack || opened !== null;
+  const matches = matchWords(commands, text);
+  const found = useSearch(isFiltered ? "" : text);
+  const lines = groupCommands([
+    ...matches.slice(0, MAX_LINES),
+    ...listFoundThreads(found.threads, commands, text),
+    ...listHits(found.hits),
+  ]);
   const choose = (command) => {
-    if (command.choices) return onType(""), setOpened(command);
+    if (command.choices) return setText(""), setOpened(command);
     onClose();
     runInChosen(command);
-  };
-  const onKeyDown = (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if ((!step && event.key !== "Enter") || lines.length === 0) return;
-    event.preventDefault();
-    if (step) onStep(step);
-    else choose(lines[selected]);
   };
   const name = opened?.name ?? (onlyBack ? _("Go back to a place") : _("Find a conversation, checkpoint or action"));
   return h(
@@ -117,55 +118,9 @@ export function Palette({ onlyBack = false, onClose }) {
       onCancel: (event) => (event.preventDefault(), onClose()),
       onPointerDown: (event) => event.target === dialog.current && onClose() },
     h("div", { className: "palette-box" },
-      h(SearchField, { key: name, id, name, lines, selected, onType, onKeyDown }),
-      h(
-        "div",
-        { id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": name,
-          onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
-        [...new Set(lines.map(({ group }) => group))].map((group) =>
-          h(Group, { key: group, group, lines, selected, id, onChoose: choose })),
-      ),
-      h(PaletteFoot,
-        { total: commands.length, matches, lines, found, text, onlyBack, isFiltered: onlyBack || opened !== null }),
-    ),
+      h(Combobox, { key: name, name, lines, onText: setText, onChoose: choose, describe: describeLine }),
+      h(PaletteFoot, { total: commands.length, matches, lines, found, text, onlyBack, isFiltered })),
   );
-}
-
-/** Filter the lines by the typed text, search for it, and track the selected line. */
-function useLines(commands, dialog, isFiltered) {
-  const [text, setText] = useState("");
-  const [position, setPosition] = useState(0);
-  const matches = matchWords(commands, text);
-  const found = useSearch(isFiltered ? "" : text);
-  const lines = groupCommands([
-    ...matches.slice(0, MAX_LINES),
-    ...listFoundThreads(found.threads, commands, text),
-    ...listHits(found.hits),
-  ]);
-  const selected = Math.min(position, lines.length - 1);
-  useEffect(() => {
-    dialog.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
-  }, [selected, text]);
-  const onType = (typed) => (setText(typed), setPosition(0));
-  const onStep = (step) => setPosition((selected + step + lines.length) % lines.length);
-  return { matches, lines, selected, found, text, onType, onStep };
-}
-
-function SearchField({ id, name, lines, selected, onType, onKeyDown }) {
-  return h("input", {
-    type: "text",
-    role: "combobox",
-    className: "form-control",
-    placeholder: name,
-    "aria-label": name,
-    "aria-expanded": lines.length > 0,
-    "aria-controls": `${id}-list`,
-    "aria-activedescendant": selected >= 0 ? `${id}-${selected}` : undefined,
-    autoComplete: "off",
-    autoFocus: true,
-    onChange: (event) => onType(event.target.value),
-    onKeyDown,
-  });
 }
 
 function PaletteFoot({ total, matches, lines, found, text, onlyBack, isFiltered }) {
@@ -200,31 +155,15 @@ function PaletteFoot({ total, matches, lines, found, text, onlyBack, isFiltered 
   );
 }
 
-/**
- * The lines of one group under its heading.
- * @param {{group: string, lines: import("../state/types.mjs").Command[], selected: number, id: string, onChoose: Function}}
- *   props
- */
-function Group({ group, lines, selected, id, onChoose }) {
-  const now = Date.now();
-  const line = (command, index) =>
-    command.group === group &&
-    h(
-      "div",
-      {
-        key: index, id: `${id}-${index}`, role: "option", className: command.hit ? "option palette-hit" : "option",
-        "aria-selected": index === selected, onClick: () => onChoose(command),
-      },
-      command.hit ? h(HitLine, { hit: command.hit, now }) : h("span", { className: "palette-name" }, command.name),
-      (command.detail || command.word) && h("span", { className: "palette-detail" }, command.detail ?? `/${command.word}`),
-      command.keys && h("span", { className: "palette-keys", "aria-hidden": true }, listKeys(command.keys)),
-    );
-  return h(
-    "div",
-    { role: "group", "aria-label": group },
-    h("div", { className: "palette-group", "aria-hidden": true }, group),
-    lines.map(line),
-  );
+/** @param {import("../state/types.mjs").Command & {hit?: import("./search.mjs").Hit}} command */
+function describeLine({ hit, name, detail, word, keys }) {
+  return {
+    className: hit ? "option palette-hit" : "option",
+    children: h(Fragment, null,
+      hit ? h(HitLine, { hit, now: Date.now() }) : h("span", { className: "palette-name" }, name),
+      (detail || word) && h("span", { className: "palette-detail" }, detail ?? `/${word}`),
+      keys && h("span", { className: "palette-keys", "aria-hidden": true }, listKeys(keys))),
+  };
 }
 
 /** @param {string} shortcuts as in `aria-keyshortcuts`: of several, the first */

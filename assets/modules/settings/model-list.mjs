@@ -1,12 +1,13 @@
 /** The list of models: by provider, with a search, and those that were chosen last at the top. */
 import { keep, readKeptJson } from "../browser/storage.mjs";
+import { Combobox } from "../controls/combobox.mjs";
 import { icon } from "../controls/icons.mjs";
 import { foldText } from "../words/direction.mjs";
 import { nameModelAmong } from "../words/format.mjs";
 import { _, ngettext } from "../words/words.mjs";
 import { MAX_MODELS } from "./several-models.mjs";
 
-const { createElement: h, useEffect, useId, useRef, useState } = window.React;
+const { Fragment, createElement: h, useState } = window.React;
 
 const RECENT = _("Chosen last");
 const RECENT_KEY = "waymark-recent-models";
@@ -22,36 +23,33 @@ const MIN_MODELS_FOR_RECENT = 6; // fewer are seen at once
  *   list opens for choosing several
  */
 export function ModelList({ models, current, usual, several, isSeveral, onChoose, onSeveral, onConnect, onClose }) {
-  const id = useId();
+  const [text, setText] = useState("");
   const choice = useSeveralChoice(current, several, isSeveral, onSeveral);
   const specs = models.map(({ name }) => name);
-  const { list, lines, selected, onChange, onKeyDown, choose } = useLines(models,
-    { onChoose: choice.toggle ?? onChoose, isRemembered: !choice.isOn });
+  const lines = listLines(models, text);
+  const choose = ({ model }) => {
+    if (model.problem) return;
+    if (!choice.isOn) storeRecent(model.name);
+    (choice.toggle ?? onChoose)(model);
+  };
+  const nameGroup = (group) =>
+    (group !== RECENT && lines.find((line) => line.group === group)?.model.provider) || group;
+  const describe = ({ model: { name, problem, provider }, group }) => ({
+    "aria-checked": choice.isOn ? choice.names.includes(name) : undefined,
+    "aria-disabled": Boolean(problem) || undefined,
+    children: h(Fragment, null,
+      choice.isOn &&
+        h("span", { className: "model-check", "aria-hidden": true }, choice.names.includes(name) && icon("check-lg")),
+      h("span", { className: "model-name" }, nameInGroup(name, provider, group, specs)),
+      h("span", { className: "quiet" },
+        [name === current && _("in use"), name === usual && _("default")].filter(Boolean).join(" · ")),
+      problem && h("span", { className: "model-problem" }, problem)),
+  });
   return h(
     "div",
     { className: "model-list", role: "dialog", "aria-label": _("Choose the model") },
-    h("input", {
-      type: "text",
-      role: "combobox",
-      className: "form-control",
-      placeholder: _("Find a model"),
-      "aria-label": _("Find a model"),
-      "aria-expanded": true,
-      "aria-controls": `${id}-list`,
-      "aria-activedescendant": lines.length > 0 ? `${id}-${selected}` : undefined,
-      autoComplete: "off",
-      autoFocus: true,
-      onChange,
-      onKeyDown,
-    }),
-    h(
-      "div",
-      // the field keeps the focus
-      { id: `${id}-list`, ref: list, role: "listbox", tabIndex: -1, "aria-label": _("Models"),
-        "aria-multiselectable": choice.isOn || undefined, onMouseDown: (event) => event.preventDefault() },
-      [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, specs, selected, id,
-        current, usual, checked: choice.isOn ? choice.names : null, onChoose: choose })),
-    ),
+    h(Combobox, { name: _("Find a model"), listName: _("Models"), isMultiple: choice.isOn, lines, onText: setText,
+      onChoose: choose, nameGroup, describe }),
     lines.length === 0 && h("p", { className: "quiet", role: "status" }, _("No matches.")),
     h("p", { className: "quiet", role: choice.isOn ? "status" : undefined }, choice.hint),
     h(SeveralButtons, { choice, onClose }),
@@ -102,67 +100,6 @@ function SeveralButtons({ choice, onClose }) {
   );
 }
 
-/**
- * Filter the models by the typed text, and track the selected line. `isRemembered`: a choice is among those that were chosen
- * last.
- */
-function useLines(models, { onChoose, isRemembered }) {
-  const list = useRef(null);
-  const [text, setText] = useState("");
-  const [selected, setSelected] = useState(0);
-  const lines = listLines(models, text);
-  useEffect(() => {
-    list.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
-  }, [selected, text]);
-  const choose = ({ model }) => {
-    if (model.problem) return;
-    if (isRemembered) storeRecent(model.name);
-    onChoose(model);
-  };
-  const onKeyDown = (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if ((!step && event.key !== "Enter") || lines.length === 0) return;
-    event.preventDefault();
-    if (step) setSelected((selected + step + lines.length) % lines.length);
-    else choose(lines[selected]);
-  };
-  const onChange = (event) => (setText(event.target.value), setSelected(0));
-  return { list, lines, selected, onChange, onKeyDown, choose };
-}
-
-/**
- * @param {{group: string, lines: Line[], specs: string[], selected: number, id: string, current: string, usual: string,
- *   checked: string[]|null, onChoose: (line: Line) => void}} props
- */
-function Group({ group, lines, specs, selected, id, current, usual, checked, onChoose }) {
-  const option = (line, index) =>
-    line.group === group &&
-    h(
-      "div",
-      {
-        key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected,
-        "aria-checked": checked?.includes(line.model.name), "aria-disabled": Boolean(line.model.problem) || undefined,
-        onClick: () => onChoose(line),
-      },
-      checked &&
-        h("span", { className: "model-check", "aria-hidden": true }, checked.includes(line.model.name) && icon("check-lg")),
-      h("span", { className: "model-name" }, nameInGroup(line, specs)),
-      h(
-        "span",
-        { className: "quiet" },
-        [line.model.name === current && _("in use"), line.model.name === usual && _("default")].filter(Boolean).join(" · "),
-      ),
-      line.model.problem && h("span", { className: "model-problem" }, line.model.problem),
-    );
-  const label = (group !== RECENT && lines.find((line) => line.group === group)?.model.provider) || group;
-  return h(
-    "div",
-    { role: "group", "aria-label": label },
-    h("div", { className: "model-group", "aria-hidden": true }, label),
-    lines.map(option),
-  );
-}
-
 /** List the models that contain all words of the text. @returns {Line[]} */
 function listLines(models, text) {
   const words = foldText(text).split(/\s+/).filter(Boolean);
@@ -186,8 +123,8 @@ function groupByProvider(models) {
   return providers.map((provider) => [provider, models.filter((model) => findProvider(model) === provider)]);
 }
 
-/** @param {Line} line @param {string[]} specs of the whole list */
-function nameInGroup({ group, model: { name, provider } }, specs) {
+/** @param {string} name @param {string} provider @param {string} group @param {string[]} specs of the whole list */
+function nameInGroup(name, provider, group, specs) {
   if (provider) return nameModelAmong(name, specs);
   return name.startsWith(`${group}:`) ? name.slice(group.length + 1) : name; // graphs, the demo's, unknown providers
 }
