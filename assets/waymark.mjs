@@ -33,7 +33,7 @@ import { showLink } from "./modules/dialogs/sharing.mjs";
 import { cycleTheme } from "./modules/page/theme.mjs";
 import { followOutage } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/state/show-message.mjs";
-import { ImportButton } from "./modules/page/upload.mjs";
+import { watchImports } from "./modules/page/upload.mjs";
 import { chooseOptions, showOptions } from "./modules/settings/browser-options.mjs";
 import { forgetConnection } from "./modules/settings/connecting.mjs";
 import { noteChoice } from "./modules/settings/settings.mjs";
@@ -44,7 +44,7 @@ import { Transcript } from "./modules/transcript/transcript.mjs";
 
 // What Dash calls: components of components/widgets.py, and clientside callbacks.
 const components = {
-  Transcript, Composer, Threads, History, Log, Icon, ImportButton, Time, Markup, Message,
+  Transcript, Composer, Threads, History, Log, Icon, Time, Markup, Message,
 };
 const clientside = {
   actOnCompared,
@@ -82,6 +82,7 @@ watchPanes();
 watchBarMenu();
 watchKeys();
 watchExports();
+watchImports();
 watchFileLinks();
 watchPerson();
 watchSignOut();

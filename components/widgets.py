@@ -56,10 +56,6 @@ class Log(_Widget):
     """The entries of the change log."""
 
 
-class ImportButton(_Widget):
-    """The button to choose a file and upload it."""
-
-
 class Icon(_Widget):
     """An icon by its name in Bootstrap Icons."""
 

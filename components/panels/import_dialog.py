@@ -28,7 +28,7 @@ from components.services import Services
 from components.transfers.long_requests import RequestCancelledError, get_progress_callback
 from components.transfers.uploads import UploadGoneError
 from components.views.operations import describe_left_out_tags
-from components.widgets import ImportButton
+from components.widgets import build_menu_item
 from words import N_, _, ngettext, say
 
 NEW_TEXT = N_("As a new conversation")
@@ -37,8 +37,9 @@ NOTHING_NEW_TEXT = N_("This conversation already contains the whole file. Nothin
 
 
 class Ids(StrEnum):
+    # The page chooses a file, or takes one that is dropped here (assets/modules/page/upload.mjs).
     UPLOAD = "upload"
-    # The chosen file is `{id, name}`, with the id of its upload (see assets/modules/page/upload.mjs).
+    # The chosen file is `{id, name}`, with the id of its upload.
     FILE = "import-file"
     DIALOG = "import-dialog"
     BODY = "import-body"
@@ -48,7 +49,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    return [ImportButton(id=Ids.UPLOAD)]
+    return [build_menu_item("upload", _("Import"), Ids.UPLOAD, title=_("Import a conversation"))]
 
 
 def dialogs() -> list[Component]:
@@ -280,7 +281,7 @@ def _register_merge(app: Dash, services: Services) -> None:
 
 
 def show(_services: Services, _location: page_state.PageLocation) -> Properties:
-    return {Ids.UPLOAD: {"data": {"hidden": get_acting_role() == READER}}}
+    return {Ids.UPLOAD: {"hidden": get_acting_role() == READER}}
 
 
 PANEL = Panel(register=register, dialogs=dialogs, app_buttons=buttons, show=show)

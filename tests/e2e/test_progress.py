@@ -124,7 +124,7 @@ def test_a_long_import_shows_how_far_it_is_and_the_page_stays_usable(
 ) -> None:
     file, checking = write_file(held_server, tmp_path / "long.json"), hold_at(monkeypatch, "Checking")
     page = visit(held_server, viewport=viewport, reduced_motion="reduce")
-    choose_file(page, file)
+    page.choose_import(file)
     expect_middle(page, "Import: checking")
     expect_accessible_in_all_schemes(page, "an import in progress", ANY_IMPACT)
     page.composer.fill("Meanwhile")
@@ -145,10 +145,6 @@ def test_a_long_import_shows_how_far_it_is_and_the_page_stays_usable(
     writing.opened.set()
     page.tab.wait_for_url("**/t/*")
     expect(progress(page)).to_have_count(0)
-
-
-def choose_file(page: Page, path: Path) -> None:
-    page.tab.locator("#upload input").set_input_files(path)
 
 
 @pytest.mark.parametrize("phase", ["Checking", "Writing"])
@@ -176,7 +172,7 @@ def test_an_import_is_cancelled_while_its_file_is_uploaded(held_server: HeldServ
     page = visit(held_server)
     page.expected.append("ERR_FAILED|ERR_ABORTED|Failed to fetch")
     page.tab.route("**/api/uploads/*", lambda _: None)  # held until the page gives it up
-    choose_file(page, file)
+    page.choose_import(file)
     expect(progress(page)).to_be_visible()
     page.tab.get_by_role("button", name="Cancel", exact=True).locator("visible=true").click()
     expect(page.toast).to_contain_text("long.json was not imported. It was cancelled.")
@@ -196,7 +192,7 @@ def test_a_file_is_dropped_on_the_import_button(held_server: HeldServer, visit: 
     expect(button).to_have_attribute("data-dropping", "true")
     page.tab.locator("#upload").evaluate(DRAGGED, [content, ["drop"]])
     expect(page.dialog).to_contain_text("300 messages")
-    expect(page.tab.locator("#upload button")).not_to_have_attribute("data-dropping", "true")
+    expect(page.tab.locator("#upload")).not_to_have_attribute("data-dropping", "true")
 
 
 def test_a_long_export_shows_how_far_it_is_and_still_downloads(

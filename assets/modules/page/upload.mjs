@@ -2,14 +2,13 @@
  * The button to import a file. Dash's own upload would send the file inside the JSON of a request, and with each step again.
  */
 import { setProperties } from "../browser/properties.mjs";
-import { icon } from "../controls/icons.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { uploadContent, UploadRefusedError } from "../requests/uploads.mjs";
 import { _ } from "../words/words.mjs";
 import { followRequest } from "./long-request.mjs";
 
-const { createElement: h, useRef, useState } = window.React;
-
+const BUTTON = "#upload";
+const FILES = ".json,.zip,application/json,application/zip";
 /** The same limits as in checkpoints/values/limits.py, of a document and of an archive. */
 const MAX_IMPORT_BYTES = 10_000_000;
 const MAX_ARCHIVE_BYTES = 50_000_000;
@@ -35,47 +34,25 @@ function describeFailure(error) {
   return error.name === "AbortError" ? _("It was cancelled.") : _("The file cannot be read, or the server does not answer.");
 }
 
-/**
- * Choose a file, or drop one on the button.
- * @param {{id: string, data?: {hidden: boolean}}} props `hidden`: to who may only read
- */
-export function ImportButton({ id, data }) {
-  const chooser = useRef(null);
-  const [isOver, setOver] = useState(false);
-  /** @param {File[]} files */
-  const take = ([file]) => file && importFile(file);
-  const onChange = ({ target }) => {
-    take(Array.from(target.files));
-    target.value = ""; // else the same file could not be chosen again
-  };
-  const onDragOver = (event) => {
-    event.preventDefault();
-    setOver(true);
-  };
-  const onDrop = (event) => {
-    event.preventDefault();
-    setOver(false);
-    take(event.dataTransfer.files);
-  };
-  const name = { "aria-label": _("Import"), title: _("Import a conversation") };
-  return h(
-    "div",
-    { id, hidden: data?.hidden, onDragOver, onDragLeave: () => setOver(false), onDrop },
-    h(
-      "button",
-      {
-        type: "button", className: "menu-item", ...name, "data-dropping": isOver || undefined,
-        onClick: () => chooser.current.click(),
-      },
-      icon("upload"),
-      h("span", null, _("Import")),
-    ),
-    h("input", {
-      type: "file",
-      accept: ".json,.zip,application/json,application/zip",
-      hidden: true,
-      ref: chooser,
-      onChange,
-    }),
-  );
+function chooseFile() {
+  const chooser = Object.assign(document.createElement("input"), { type: "file", accept: FILES });
+  chooser.addEventListener("change", () => chooser.files?.[0] && importFile(chooser.files[0]));
+  chooser.click();
+}
+
+/** Show that a dragged file is above the button, and import it where it is dropped. */
+function onDrag(event) {
+  const button = event.target.closest?.(BUTTON);
+  if (!button) return;
+  event.preventDefault();
+  if (event.type === "dragover") button.dataset.dropping = "true";
+  else delete button.dataset.dropping;
+  if (event.type === "drop" && event.dataTransfer.files[0]) importFile(event.dataTransfer.files[0]);
+}
+
+export function watchImports() {
+  document.addEventListener("click", ({ target }) => {
+    if (/** @type {Element} */ (target).closest?.(BUTTON)) chooseFile();
+  });
+  for (const kind of ["dragover", "dragleave", "drop"]) document.addEventListener(kind, onDrag);
 }
