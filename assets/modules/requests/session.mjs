@@ -52,7 +52,7 @@ export function leaveSession(address = SIGN_IN) {
 }
 
 /** Leave the page if it is of a person who is not signed in any more. @returns {boolean} whether it is */
-export function leaveToAnother() {
+function leaveToAnother() {
   const person = readPerson();
   const isOfAnother = ownPerson !== null && person !== ownPerson;
   if (isOfAnother && !isPageLeft) leaveSession(person ? buildPath(null) : undefined);
@@ -79,23 +79,20 @@ export function buildHeaders() {
   };
 }
 
-/** Learn from an answer whether the session has ended, and whether the server has another version of the page. */
-export function noteReply({ status, headers }) {
-  if (status === UNAUTHORIZED) leaveSession();
-  if (status === CONFLICT && headers.has("Waymark-Person")) leaveSession(buildPath(null)); // of another person
-  const version = headers.get("Waymark-Page");
-  const ownFiles = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]")).href;
-  if (version && !ownFiles.includes(`/${version}/`)) document.dispatchEvent(new Event(NEW_PAGE_EVENT));
-}
-
 /**
- * Run a request of this page.
+ * Run a request of this page, and learn from its reply whether the session has ended, and whether the server has another
+ * version of the page.
  * @param {() => Promise<Response>} send
  */
 export async function fetchInSession(send) {
   if (leaveToAnother()) throw new TypeError("Another person is signed in.");
   const reply = await send();
-  noteReply(reply);
+  const { status, headers } = reply;
+  if (status === UNAUTHORIZED) leaveSession();
+  if (status === CONFLICT && headers.has("Waymark-Person")) leaveSession(buildPath(null)); // of another person
+  const version = headers.get("Waymark-Page");
+  const ownFiles = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]")).href;
+  if (version && !ownFiles.includes(`/${version}/`)) document.dispatchEvent(new Event(NEW_PAGE_EVENT));
   return reply;
 }
 
