@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 
 from words import LANGUAGES, SOURCE_LANGUAGE
 
-# assets/modules/words/language.mjs writes this cookie.
+# assets/modules/settings/browser-options.mjs writes this cookie.
 COOKIE = "waymark_language"
 # The page's requests are answered in its language, whatever was chosen since.
 HEADER = "waymark-language"

@@ -1,10 +1,10 @@
 /** The dialog that asks for the variables of a prompt before its text is inserted. */
 import { ReadingDialog } from "../controls/dialog.mjs";
 import { _ } from "../words/words.mjs";
-import { VARIABLE } from "./prompt-library.mjs";
 
 const { createElement: h, useEffect, useId, useRef } = window.React;
 
+export const VARIABLE = /\{\{\s*([\p{L}\p{N}_][\p{L}\p{N}_ -]{0,39}?)\s*\}\}/gu;
 const MAX_VARIABLES = 20; // of one prompt; further ones stay text
 
 /** @param {string} text @returns {string[]} each name once, in their order */
@@ -14,7 +14,7 @@ const listVariables = (text) =>
 /** Fill each variable in one pass: a value that has braces itself stays as it is. @param {Map<string, string>} values */
 const fillVariables = (text, values) => text.replace(VARIABLE, (whole, name) => values.get(name) ?? whole);
 
-/** @param {{prompt: import("./prompt-library.mjs").Prompt, onInsert: (text: string) => void, onClose: () => void}} props */
+/** @param {{prompt: {name: string, text: string}, onInsert: (text: string) => void, onClose: () => void}} props */
 export function VariablesDialog({ prompt, onInsert, onClose }) {
   const id = useId();
   const form = useRef(null);

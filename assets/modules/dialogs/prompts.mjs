@@ -1,17 +1,29 @@
 /** Prompts: their commands, and the ways to their dialogs (components/panels/prompts.py). A prompt is text, never HTML. */
+import { buildApi } from "../browser/addresses.mjs";
+import { announceChoices } from "../controls/commands.mjs";
+import { showToast } from "../controls/toast.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
 import { showDialog } from "../page/keys.mjs";
+import { send } from "../requests/send.mjs";
 import { _ } from "../words/words.mjs";
-import { VARIABLE, fetchPrompt, library, readPrompts } from "./prompt-library.mjs";
-import { VariablesDialog } from "./prompt-variables.mjs";
+import { VARIABLE, VariablesDialog } from "./prompt-variables.mjs";
 
+const ADDRESS = buildApi("prompts");
 const READ_AGAIN_MS = 5000; // another tab may have changed them
 
 /**
- * The message field; `readAt`: when it last asked for the prompts.
- * @type {{readAt: number, insert: (text: string) => void}}
+ * As the message field knows them. `items` is null until they are read; `readAt`: when the field last asked for them.
+ * @type {{items: {id: string, name: string, excerpt: string}[]|null, readAt: number, insert: (text: string) => void}}
  */
-const field = { readAt: -Infinity, insert: () => undefined };
+const library = { items: null, readAt: -Infinity, insert: () => undefined };
+
+/** Read the list: when it is old, and as a clientside callback, after a change in the dialog. */
+export async function readPrompts() {
+  const { reply } = await send(ADDRESS);
+  if (reply === null) return;
+  library.items = reply.prompts;
+  announceChoices();
+}
 
 /** Open the library; with a text, the form for a new prompt. @param {string} [text] */
 export const openPrompts = (text = "") =>
@@ -22,10 +34,13 @@ export const openPrompts = (text = "") =>
  * @param {{id: string}} item
  */
 async function insertPrompt(item) {
-  const prompt = await fetchPrompt(item);
-  if (prompt === null) return;
-  if (prompt.text.search(VARIABLE) < 0) field.insert(prompt.text);
-  else showDialog(VariablesDialog, { prompt, onInsert: field.insert });
+  const { reply: prompt, status } = await send(`${ADDRESS}/${item.id}`);
+  if (prompt === null)
+    return showToast(
+      status === 404 ? _("This prompt was deleted.") : _("The prompts could not be read. Please try again."),
+    );
+  if (prompt.text.search(VARIABLE) < 0) library.insert(prompt.text);
+  else showDialog(VariablesDialog, { prompt, onInsert: library.insert });
 }
 
 /** Clientside callback: insert the prompt in whose row a button was pressed, and close the list. */
@@ -37,8 +52,8 @@ export function insertPromptOfRow() {
 }
 
 function readWhenOld() {
-  if (Date.now() - field.readAt < READ_AGAIN_MS) return;
-  field.readAt = Date.now();
+  if (Date.now() - library.readAt < READ_AGAIN_MS) return;
+  library.readAt = Date.now();
   readPrompts();
 }
 
@@ -49,7 +64,7 @@ function readWhenOld() {
  * @returns {import("../state/types.mjs").Command[]}
  */
 export function listPromptCommands(text, insert) {
-  field.insert = insert;
+  library.insert = insert;
   readWhenOld();
   const choices = () =>
     (library.items ?? []).map((item) => ({ name: item.name, detail: item.excerpt, run: () => insertPrompt(item) }));

@@ -2,12 +2,24 @@
 import { readOption, storeOption } from "../browser/page-options.mjs";
 import { setProperties } from "../browser/properties.mjs";
 import { NOTIFY, switchNotifications } from "../state/notices.mjs";
-import { chooseLanguage, readLanguageChoice } from "../words/language.mjs";
 
 const SYSTEM = "system"; // a list has no empty value
 const OPTIONS = ["markdown-questions", "single-keys"];
 
-const readLanguage = () => readLanguageChoice() || SYSTEM;
+// The server reads the language from the cookie, and without one takes what the browser wants.
+const COOKIE = "waymark_language";
+const MAX_AGE_SECONDS = 365 * 24 * 3600;
+
+/** @returns {string} the tag of a language, or SYSTEM */
+const readLanguage = () =>
+  document.cookie.split("; ").find((pair) => pair.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1) || SYSTEM;
+
+/** Keep a choice, and load the page in it. Unsent text stays, as with any reload. @param {string} language */
+function chooseLanguage(language) {
+  const [tag, age] = language === SYSTEM ? ["", 0] : [language, MAX_AGE_SECONDS];
+  document.cookie = `${COOKIE}=${tag}; path=/; samesite=strict; max-age=${age}`;
+  location.reload();
+}
 
 let isAllowed = true; // what the browser said last, since the dialog was opened
 
@@ -23,7 +35,7 @@ export function showOptions() {
  * @returns {Promise<boolean>} false if the browser does not allow notifications
  */
 export async function chooseOptions(language, ...isOn) {
-  if (language !== readLanguage()) chooseLanguage(language === SYSTEM ? "" : language);
+  if (language !== readLanguage()) chooseLanguage(language);
   for (const [at, name] of OPTIONS.entries()) if (isOn[at] !== readOption(name)) storeOption(name, isOn[at]);
   const wantsNotices = isOn[OPTIONS.length];
   if (wantsNotices === readOption(NOTIFY)) return isAllowed;
