@@ -3,17 +3,11 @@ import { listCommands } from "../controls/commands.mjs";
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
-/** @typedef {NodeListOf<HTMLButtonElement>} Items */
-
 const find = (id) => /** @type {HTMLButtonElement} */ (document.getElementById(id));
 const findButton = () => find("show-more");
 const findMenu = () => find("more");
 const isOpen = () => findButton()?.getAttribute("aria-expanded") === "true";
-function listItems() {
-  /** @type {Items} */
-  const items = findMenu().querySelectorAll("button, a");
-  return [...items].filter((item) => !item.disabled && item.checkVisibility());
-}
+const listItems = (selector) => /** @type {HTMLButtonElement[]} */ ([...findMenu().querySelectorAll(selector)]);
 
 /** Find the palette's command of an item. */
 const findCommand = (item) => listCommands().find(({ name }) => name === item.dataset.run);
@@ -22,16 +16,11 @@ const isOff = (command) => !command || Boolean(command.offReason);
 
 /** Show or hide the menu. An item that presses another button, or runs a command of the palette, is as enabled as that. */
 function showMenu(isShown) {
-  if (!findMenu() || isShown === isOpen()) return;
+  if (isShown === isOpen()) return;
   findButton().setAttribute("aria-expanded", String(isShown));
   findMenu().classList.toggle("shown", isShown);
-  /** @type {Items} */
-  const pressing = findMenu().querySelectorAll("[data-press]");
-  /** @type {Items} */
-  const running = findMenu().querySelectorAll("[data-run]");
-  for (const item of pressing)
-    item.disabled = find(item.dataset.press).disabled;
-  for (const item of running) item.disabled = isOff(findCommand(item));
+  for (const item of listItems("[data-press]")) item.disabled = find(item.dataset.press).disabled;
+  for (const item of listItems("[data-run]")) item.disabled = isOff(findCommand(item));
 }
 
 function onClick({ target }) {
@@ -47,7 +36,7 @@ function onClick({ target }) {
 function onKeyDown(event) {
   if (!isOpen()) return;
   if (event.key in STEPS) {
-    const items = listItems();
+    const items = listItems("button, a").filter((item) => !item.disabled && item.checkVisibility());
     const place = items.findIndex((item) => item === document.activeElement);
     event.preventDefault();
     items[

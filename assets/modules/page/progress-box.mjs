@@ -7,14 +7,10 @@ function createElement(tag, className, properties = {}) {
   return Object.assign(document.createElement(tag), { className, ...properties });
 }
 
-/** @param {import("./long-request.mjs").Progress} progress @returns {string} such as "1,200 of 4,000 messages" */
-function describeSteps({ done, total, noun, detail }) {
-  if (total === null) return "";
-  return (
-    _("{done} of {total} {noun}", { done: formatExactly(done), total: formatExactly(total), noun }) +
-    (detail && ` · ${detail}`)
-  );
-}
+/** @returns {string} such as "1,200 of 4,000 messages" */
+const describeSteps = ({ done, total, noun, detail }) =>
+  _("{done} of {total} {noun}", { done: formatExactly(done), total: formatExactly(total), noun }) +
+  (detail && ` · ${detail}`);
 
 export class ProgressBox {
   #subject;
@@ -43,13 +39,15 @@ export class ProgressBox {
     const phase = this.#isCancelling ? _("cancelling") : (progress?.phase.toLowerCase() ?? _("waiting"));
     const title = `${this.#subject.title}: ${phase}`;
     if (this.#phase.textContent !== title) this.#phase.textContent = title;
-    const counted = progress?.total ? { ...progress, total: progress.total } : null;
-    this.#steps.textContent = counted ? describeSteps(counted) : "";
-    this.#bar.classList.toggle("is-uncounted", !counted);
-    this.#bar.ariaValueMax = counted ? String(counted.total) : null;
-    this.#bar.ariaValueNow = counted ? String(counted.done) : null;
-    this.#bar.ariaValueText = counted ? describeSteps(counted) : null;
-    this.#bar.firstChild.style.width = counted ? `${(100 * counted.done) / counted.total}%` : "";
+    const [total, done, steps] = progress?.total
+      ? [progress.total, progress.done, describeSteps(progress)]
+      : [null, null, ""];
+    this.#steps.textContent = steps;
+    this.#bar.classList.toggle("is-uncounted", total === null);
+    this.#bar.ariaValueMax = total;
+    this.#bar.ariaValueNow = done;
+    this.#bar.ariaValueText = steps || null;
+    this.#bar.firstChild.style.width = total === null ? "" : `${(100 * done) / total}%`;
   }
 
   showCancelling() {
