@@ -116,6 +116,7 @@ def test_one_model_that_failed_is_asked_again_alone_and_while_the_other_writes(
     failed = page.tab.locator('[data-testid="candidate"][data-state="failed"]')
     expect(failed).to_contain_text("refused the API key")
     number = int(failed.get_attribute("data-number") or 0)
+    page.tab.wait_for_url("**/t/*")
     other = visit(shared_openai_server, page.tab.url.removeprefix(shared_openai_server.origin), beside=page)
     expect(candidate(page, 3 - number)).to_have_attribute("data-state", "done")
     fake_openai.script(Fault("status", status=401), Say("It is that one, of as many words."))
