@@ -8,5 +8,4 @@ export function cycleTheme() {
   const choice = NEXT[String(document.documentElement.dataset.themeChoice)];
   keep("waymark.theme", choice);
   window.waymark.applyTheme(choice);
-  return window.dash_clientside.no_update;
 }
