@@ -1,4 +1,4 @@
-/** The ends of the page: of its own session, by the person or elsewhere, and of its version. */
+/** The ends of the page: of its session, by the person, and of its version. */
 import { SIGN_IN, buildApi } from "../browser/addresses.mjs";
 import { showToast, showToastWhenFree } from "../controls/toast.mjs";
 import { readRefusal } from "../requests/send.mjs";
