@@ -100,7 +100,7 @@ class CheckpointManager:
         return found[-1] if found else None
 
     def delete_checkpoint(self, checkpoint_id: str) -> bool:
-        """Delete a checkpoint only. Return False if it does not exist."""
+        """Delete a checkpoint only, of any branch. Return False if no branch lists it."""
         try:
             self._store.delete_checkpoint(self._thread_id, checkpoint_id, caller=self._caller)
         except CheckpointNotFoundError:

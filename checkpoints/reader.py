@@ -278,15 +278,18 @@ class Reader:
             thread, path = thread_rows.load_current_path(connection, thread_id)
             return checkpoint_rows.select_checkpoint(connection, thread, checkpoint_id, path, self.database)
 
+    def get_live_checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
+        """Return a checkpoint that is not deleted, on any branch or none. Raises `CheckpointNotFoundError`."""
+        with self.database.begin_read() as connection:
+            thread_rows.select_thread(connection, thread_id)
+            return checkpoint_rows.select_live_checkpoint(connection, thread_id, checkpoint_id)
+
     def list_all_checkpoints(self, thread_id: str) -> list[Checkpoint]:
         """Return the checkpoints visible on any of the thread's branches, oldest first."""
         with self.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
-            with_heads = thread_rows.select_branch_heads(connection, thread_id)
             every = checkpoint_rows.select_checkpoints(connection, thread_id)
-            heads = [head for _, head in with_heads if head]
-            reached = history.find_reachable_depths(heads, thread_rows.select_segment_parents(connection, thread_id))
-        return history.filter_listed(every, {branch.id for branch, _ in with_heads}, reached)
+            return tree_rows.filter_listed(connection, thread_id, every)
 
     def get_message(self, thread_id: str, message_id: str) -> Message:
         """Return any message of the thread. Raises `MessageNotFoundError`."""

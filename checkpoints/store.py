@@ -265,6 +265,7 @@ class Store(Reader):
         return self._run_change(thread_id, OperationKind.REPLACE, caller, self._check_room(body), sent=new)
 
     def delete_checkpoint(self, thread_id: str, checkpoint_id: str, *, caller: Caller = USER) -> Receipt:
+        """Delete a checkpoint of any branch. The messages stay."""
         return self._run_change(
             thread_id,
             OperationKind.DELETE,
@@ -283,7 +284,7 @@ class Store(Reader):
         pinned: bool | None = None,
         caller: Caller = USER,
     ) -> Receipt:
-        """Rename, describe, pin or unpin a checkpoint. None and an empty name change nothing."""
+        """Rename, describe, pin or unpin a checkpoint of any branch. None and an empty name change nothing."""
         kind = OperationKind.RENAME if pinned is None else OperationKind.PIN
         return self._run_change(
             thread_id,

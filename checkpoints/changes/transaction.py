@@ -22,13 +22,14 @@ from ..rows import (
     tag_rows,
     thread_counters,
     thread_rows,
+    tree_rows,
     usage_rows,
 )
 from ..storage import schema
 from ..storage.bulk_insert import insert_rows
 from ..storage.ownership import find_person
 from ..values import history
-from ..values.errors import ConflictError
+from ..values.errors import CheckpointNotFoundError, ConflictError
 from ..values.model import Branch, Checkpoint, Json, NewId, NewMessage, Node, Thread
 from ..values.names import clean_name
 from ..values.operation import Caller, Operation, OperationKind, Receipt, RowChange
@@ -77,8 +78,13 @@ class Transaction:
         return history.trace_path(node, self._parents)
 
     def find_checkpoint(self, checkpoint_id: str) -> Checkpoint:
-        """Return a checkpoint visible on the current branch. Raises `CheckpointNotFoundError`."""
-        return checkpoint_rows.select_checkpoint(self.connection, self.thread, checkpoint_id, self.trace_current_path())
+        """Return a checkpoint visible on any branch. Raises `CheckpointNotFoundError`."""
+        found = checkpoint_rows.select_live_checkpoint(self.connection, self.thread.id, checkpoint_id)
+        # Mostly the current branch lists it. There may be thousands of other branches, which are then not read.
+        is_shown = history.is_visible(found, self.thread.branch_id, self.trace_current_path())
+        if not is_shown and not tree_rows.filter_listed(self.connection, self.thread.id, [found]):
+            raise CheckpointNotFoundError(checkpoint_id)
+        return found
 
     def select_visible_checkpoints(self) -> list[Checkpoint]:
         return history.filter_visible(

@@ -72,6 +72,14 @@ def select_elsewhere(
     return checkpoint_rows.select_checkpoints_by_id(connection, wanted[:count], database)
 
 
+def filter_listed(connection: sa.Connection, thread_id: str, checkpoints: Collection[Checkpoint]) -> list[Checkpoint]:
+    """Return those of a thread's checkpoints that are visible on any of its branches."""
+    with_heads = thread_rows.select_branch_heads(connection, thread_id)
+    forks = thread_rows.select_segment_parents(connection, thread_id)
+    reached = history.find_reachable_depths([head for _, head in with_heads if head], forks)
+    return history.filter_listed(checkpoints, {branch.id for branch, _ in with_heads}, reached)
+
+
 def select_moves(connection: sa.Connection, thread_id: str) -> list[Move]:
     """Return the newest moves and summaries with a stored note."""
     table = schema.operation.c

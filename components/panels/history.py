@@ -89,7 +89,7 @@ def _find_new_segments(store: Store, turn: Turn) -> list[dict[str, Any]]:
 
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
     thread_id, checkpoint_id = action.thread_id, action.fields["checkpoint"]
-    checkpoint = await services.read_snapshot(services.store.get_checkpoint, thread_id, checkpoint_id)
+    checkpoint = await services.read_snapshot(services.store.get_live_checkpoint, thread_id, checkpoint_id)
     DELETION.open(thread_id, action.fields, build_checkpoint_deletion(checkpoint))
     return Answer()
 

@@ -31,7 +31,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.get("/api/threads/{thread_id:thread}/checkpoints/{checkpoint_id}/description")
     async def get_description(thread_id: str, checkpoint_id: str) -> Response:
-        checkpoint = await services.read_snapshot(services.store.get_checkpoint, thread_id, checkpoint_id)
+        checkpoint = await services.read_snapshot(services.store.get_live_checkpoint, thread_id, checkpoint_id)
         return PlainTextResponse(checkpoint.description)
 
 

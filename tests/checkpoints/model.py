@@ -129,6 +129,10 @@ class Conversation:
             if not each["deleted"] and (_holds(head, each["path"]) or (each["detached"] and each["branch"] == branch))
         }
 
+    def listed(self) -> dict[int, Columns]:
+        """The checkpoints that any branch lists."""
+        return {number: each for branch in self.branches() for number, each in self.shown(branch).items()}
+
     def siblings(self) -> dict[int, list[str]]:
         """The texts of the alternatives at each place of the conversation that has several, by place."""
         ways = [head for _, head in self._ways()]
@@ -376,7 +380,7 @@ class Conversation:
         self.change(OperationKind.DELETE, body, caller)
 
     def delete_checkpoint(self, checkpoint_id: int, *, caller: Caller = USER) -> None:
-        body = lambda: self._shown(checkpoint_id).update(deleted=True)  # noqa: E731
+        body = lambda: self._listed(checkpoint_id).update(deleted=True)  # noqa: E731
         self.change(OperationKind.DELETE, body, caller, while_running=True)
 
     def change_checkpoint(
@@ -391,7 +395,7 @@ class Conversation:
         given = {"name": (name or "").strip() or None, "description": description, "pinned": pinned}
         after = {column: value for column, value in given.items() if value is not None}
         kind = OperationKind.RENAME if pinned is None else OperationKind.PIN
-        self.change(kind, lambda: self._shown(checkpoint_id).update(after), caller, while_running=True)
+        self.change(kind, lambda: self._listed(checkpoint_id).update(after), caller, while_running=True)
 
     def clear_checkpoints(self, *, caller: Caller = USER) -> None:
         self.change(OperationKind.CLEAR, self._hide_shown, caller, while_running=True)
@@ -413,7 +417,7 @@ class Conversation:
 
     def export(self) -> Export:
         branches = _copied(self.branches())
-        shown = _copied({n: each for branch in branches for n, each in self.shown(branch).items()})
+        shown = _copied(self.listed())
         for each in shown.values():
             if each["branch"] not in branches:  # it was deleted: the path of another one shows it
                 each.update(branch=self.current, detached=False)
@@ -436,7 +440,7 @@ class Conversation:
 
     def _bring(self, document: Export) -> None:
         numbers = self._bring_branches(document)
-        shown = {number: each for branch in self.branches() for number, each in self.shown(branch).items()}
+        shown = self.listed()
         alike = [(each["path"], each["time"], each["name"]) for each in shown.values()]
         for path in document.tree:
             self.tree.setdefault(path)
@@ -585,6 +589,11 @@ class Conversation:
 
     def _shown(self, number: int) -> Columns:
         if number not in self.shown():
+            raise CheckpointNotFoundError("")
+        return self.rows["checkpoint", number]
+
+    def _listed(self, number: int) -> Columns:
+        if number not in self.listed():
             raise CheckpointNotFoundError("")
         return self.rows["checkpoint", number]
 

@@ -118,9 +118,9 @@ class Conversations(RuleBasedStateMachine):
         ways = list(model.tree) if which % 4 == 3 else [model.head[:end] for end in range(1, len(model.head) + 1)]
         return ways[which % len(ways)] if ways else None
 
-    def checkpoint(self, talk: Talk, which: int) -> int:
+    def checkpoint(self, talk: Talk, which: int, listed: Callable[[Conversation], dict[int, Any]]) -> int:
         """Mostly one that is listed, sometimes any."""
-        numbers = list(talk.model.all("checkpoint") if which % 5 == 4 else talk.model.shown()) or [0]
+        numbers = list(talk.model.all("checkpoint") if which % 5 == 4 else listed(talk.model)) or [0]
         return numbers[which % len(numbers)]
 
     def branch(self, talk: Talk, which: int) -> int:
@@ -305,7 +305,7 @@ class Conversations(RuleBasedStateMachine):
     def restore(self, where: int, which: int, keep_future: bool, how: How) -> None:
         """A restore is exactly one saved state, tool messages included (I5)."""
         talk = self.talk(where, suits=has_checkpoints_at_rest)
-        number = self.checkpoint(talk, which)
+        number = self.checkpoint(talk, which, Conversation.shown)
         told, expected = None, (0, 0)
         if number in talk.model.shown() and not talk.model.thread["deleted"]:
             identifier = self.view.ids(self.tables, talk.id)["checkpoint", number]
@@ -318,16 +318,18 @@ class Conversations(RuleBasedStateMachine):
 
     @rule(where=WHICH, which=WHICH, change=st.sampled_from(["name", "description", "pinned", "nothing"]), how=HOW)
     def change_checkpoint(self, where: int, which: int, change: str, how: How) -> None:
-        talk = self.talk(where, suits=Conversation.shown)
+        talk = self.talk(where, suits=Conversation.listed)
         values = {"name": f"name {which}", "description": f"about {which}", "pinned": which % 2 == 0}
         given = {name: value for name, value in values.items() if name == change}
-        self.wish(talk, "change_checkpoint", how, checkpoint_id=self.checkpoint(talk, which), **given)
+        self.wish(talk, "change_checkpoint", how, checkpoint_id=self.checkpoint(talk, which, Conversation.listed), **given)
 
     @rule(where=WHICH, which=WHICH, how=HOW)
     def delete_checkpoint(self, where: int, which: int, how: How) -> None:
         """Deleting one checkpoint changes no other (I6)."""
-        talk = self.talk(where, suits=Conversation.shown)
-        if done := self.wish(talk, "delete_checkpoint", how, checkpoint_id=self.checkpoint(talk, which)):
+        talk = self.talk(where, suits=Conversation.listed)
+        if done := self.wish(
+            talk, "delete_checkpoint", how, checkpoint_id=self.checkpoint(talk, which, Conversation.listed)
+        ):
             now, then = self.tables["checkpoint"], self.before["checkpoint"]
             assert [key for key in now if now[key] != then[key]] == [(done[1].result,)]
 
@@ -654,6 +656,26 @@ def expect_same_as_model(place: Place, examples: int, steps: int, *, derandomize
 
 def test_a_store_is_what_the_plain_model_is(place: Place) -> None:
     expect_same_as_model(place, 4, 30, derandomize=True)  # the same every time; the long run looks for what is new
+
+
+def test_checkpoints_that_another_branch_lists_are_changed_as_in_the_plain_model(place: Place) -> None:
+    both, how = Conversations(place), How(None, twice=True)
+    both.begin(filled=True)
+    [talk] = both.talks
+    both.wish(talk, "fork", how, message_id=None, name="without messages")
+    changes: list[tuple[str, dict[str, Any]]] = [
+        ("change_checkpoint", {"name": "another name", "description": "why"}),
+        ("change_checkpoint", {"pinned": True}),
+        ("delete_checkpoint", {}),
+    ]
+    hidden = talk.model.listed().keys() - talk.model.shown().keys()
+    wishes = [(verb, {**given, "checkpoint_id": number}) for number in sorted(hidden) for verb, given in changes]
+    assert wishes
+    for verb, given in [*wishes, *((verb, {}) for verb in ("undo", "redo", "undo") for _ in wishes)]:
+        assert both.wish(talk, verb, how, **given)
+        both.no_update_is_lost()
+        both.undo_brings_the_state_before_back()
+    both.teardown()
 
 
 @pytest.mark.long

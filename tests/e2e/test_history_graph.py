@@ -227,6 +227,61 @@ def test_the_beginning_is_restored_by_its_key_and_a_place_elsewhere_says_why_not
     page.expect_messages(2)
 
 
+def test_a_checkpoint_where_another_branch_ends_is_pinned_renamed_and_deleted(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    prepare(page)
+    page.switch("main")
+    page.expect_messages(6)
+    row, undo = page.tab.get_by_test_id("checkpoint-elsewhere"), page.tab.get_by_role("button", name="Undo last change")
+    page.choose_at(row, "Pin")
+    expect(row).to_contain_text("Pinned")
+    page.choose_at(row, "Rename")
+    page.tab.get_by_label("Name", exact=True).fill("Set aside")
+    page.tab.keyboard.press("Enter")
+    expect(row).to_contain_text("Set aside")
+    page.press("Set aside", "Delete Set aside")
+    expect(page.dialog).to_contain_text("“Set aside” will be removed.")
+    page.confirm("Delete")
+    expect(row).to_have_count(0)
+    expect(page.branch("Other")).to_have_count(1)
+    undo.click()
+    expect(row).to_contain_text("Set aside")
+    undo.click()
+    expect(row).to_contain_text("Elsewhere")
+    undo.click()
+    expect(row).not_to_contain_text("Pinned")
+    page.choose_at(row, "Delete the branch")
+    expect(page.dialog).to_contain_text("Other")
+    page.confirm("Delete")
+    expect(row).to_have_count(0)
+    expect(page.branch("Other")).to_have_count(0)
+    undo.click()
+    expect(row).to_contain_text("Elsewhere")
+
+
+def test_the_card_of_a_checkpoint_that_a_restore_removed_says_why_it_cannot_be_changed(
+    shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    page.save("Begin")
+    page.say(SUM)
+    page.save("Sum", DESCRIPTION)
+    page.restore("Begin")
+    row, items = page.tab.get_by_test_id("checkpoint-elsewhere"), page.tab.get_by_role("menuitem")
+    page.open_card_menu(row)
+    expect(items.filter(has_text="Copy link")).to_have_count(1)
+    for name in ("Pin", "Rename", "Share"):
+        expect(items.filter(has_text=name)).to_have_count(0)
+    page.tab.keyboard.press("Escape")
+    card = page.tab.locator(".place-card")
+    expect(card).to_contain_text("The last restore removed this. Undo brings it back.")
+    expect(card).to_contain_text(DESCRIPTION.strip())
+    expect(card.get_by_test_id("delete")).to_have_count(0)
+    page.undo()
+    expect(page.select(page.checkpoint("Sum")).get_by_role("button", name="Delete Sum")).to_be_visible()
+
+
 def test_the_links_of_a_checkpoint_and_of_a_branch_are_copied(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     prepare(page)

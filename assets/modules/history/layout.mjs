@@ -72,7 +72,7 @@ const countTokens = ({ value }) => value.tokens ?? value.after ?? null;
 
 /**
  * Find the end of a branch and the checkpoint there that are one row: at the current position; and on another branch, where
- * the checkpoint has no actions of its own, if no other branch ends there.
+ * the checkpoint cannot be restored, if no other branch ends there.
  */
 function findFold({ items }) {
   const ends = items.filter(({ kind }) => kind === "branch");

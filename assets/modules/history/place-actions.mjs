@@ -3,6 +3,7 @@ import { comparePlace, quotePlace, runAgain, showState } from "../dialogs/places
 import { closeSheets } from "../page/panes.mjs";
 import { _ } from "../words/words.mjs";
 
+export const REMOVED = _("The last restore removed this. Undo brings it back.");
 export const AT_PLACE = _("The conversation is at this place already.");
 const NO_CHANGES = { restore: null, fork: null, bring: null, again: null, switchTo: null };
 
@@ -39,6 +40,14 @@ export function listPlaceActions(row, rows, { has_states: hasStates, read_only: 
 
 const isOwn = ({ kind, item }) => kind === "checkpoint" && !item.isElsewhere;
 
+/**
+ * Return whether the last restore removed a checkpoint, and no branch has it.
+ * @param {import("./layout.mjs").HistoryRow} row @param {import("../state/types.mjs").HistoryData} data
+ */
+export const isRemovedCheckpoint = ({ kind, item, line }, data) =>
+  item !== null && kind === "checkpoint" && item.isElsewhere && line === "removed" &&
+  !data.elsewhere.some(({ id }) => id === item.value.id);
+
 /** Return whether the conversation stands at a place already. */
 function isCurrentPlace({ kind, item, line, message, messages }, rows) {
   if (isOwn({ kind, item })) return item.value.stands;
@@ -66,7 +75,7 @@ function findSwitch(row, rows, act) {
 /** Say why a place cannot be restored. */
 export function explainNoRestore(row, rows) {
   if (isCurrentPlace(row, rows)) return AT_PLACE;
-  if (row.line === "removed") return _("The last restore removed this. Undo brings it back.");
+  if (row.line === "removed") return REMOVED;
   if (row.line === "replaced") return _("A summary replaced this. Branch from it, with b.");
   const branch = findBranch(row, rows);
   return branch

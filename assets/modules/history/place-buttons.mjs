@@ -5,6 +5,7 @@ import { Menu } from "../controls/menu.mjs";
 import { shareCheckpoint } from "../dialogs/sharing.mjs";
 import { closeSheets } from "../page/panes.mjs";
 import { _ } from "../words/words.mjs";
+import { isRemovedCheckpoint } from "./place-actions.mjs";
 
 const { createElement: h, useState } = window.React;
 
@@ -107,12 +108,13 @@ const listBeginnings = ({ state, bring, again }) =>
   ].filter(Boolean);
 
 /** List the menu's items that are about the place itself: its checkpoint, and the branch that ends there. */
-function listChangesOfPlace({ kind, item, branch }, data, act, onRename) {
+function listChangesOfPlace(row, data, act, onRename) {
+  const { kind, item, branch } = row;
   if (kind !== "checkpoint") return branch ? listChangesOfBranch(branch, data, act, onRename) : [];
   const { id, name, pinned } = item.value;
   const link = [_("Copy link"), () => copyLink(data.thread, { checkpoint: id }), "copy-link"];
   const ofBranch = branch ? listChangesOfBranch(branch, data, act, onRename, true) : [];
-  if (item.isElsewhere || data.read_only) return [link, ...ofBranch];
+  if (data.read_only || isRemovedCheckpoint(row, data)) return [link, ...ofBranch];
   return [
     link,
     ...(data.owner ? [] : [[_("Share"), () => shareCheckpoint({ id, name }), "share"]]),
@@ -135,23 +137,27 @@ function listChangesOfBranch({ id, current }, data, act, onRename, isNamed = fal
     () => onRename("branch"),
     isNamed ? "rename-branch" : "rename",
   ];
+  // the button in the corner deletes the checkpoint
+  const others = isNamed ? [[_("Delete the branch"), () => act("delete-branch", { branch: id }), "delete-branch"]] : [];
   const prune = [isNamed ? _("Delete all other branches") : _("Delete all others"), () => act("prune"), "prune"];
-  return current ? [link, rename, prune] : [link, rename];
+  return current ? [link, rename, prune] : [link, rename, ...others];
 }
 
 /**
  * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../state/types.mjs").HistoryData,
  *   act: Function}} props
  */
-export function DeleteButton({ row: { kind, item, branch }, name, data, act }) {
+export function DeleteButton({ row, name, data, act }) {
   if (data.read_only) return null;
-  const isOwn = item !== null && kind === "checkpoint" && !item.isElsewhere;
+  const { kind, item, branch } = row;
+  const isCheckpoint = item !== null && kind === "checkpoint" && !isRemovedCheckpoint(row, data);
   const isOtherBranch = branch && data.branch_count > 1 && !branch.current;
-  if (!isOwn && !isOtherBranch) return null;
-  const label = isOwn ? _("Delete {name}", { name }) : _("Delete branch {name}", { name: branch?.name });
+  if (!isCheckpoint && !isOtherBranch) return null;
+  const label = isCheckpoint ? _("Delete {name}", { name }) : _("Delete branch {name}", { name: branch?.name });
   const onClick = ({ detail }) =>
     // the second click of a double one on the form that was here is none
-    detail < 2 && (isOwn ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: branch?.id }));
+    detail < 2 &&
+    (isCheckpoint ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: branch?.id }));
   return h(
     "button",
     {

@@ -8,7 +8,7 @@ import { AUTHORS, nameSaver, formatAge, formatCount, formatDateTime, formatNumbe
 import { _ } from "../words/words.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { describeBranch, nameRow } from "./history-row.mjs";
-import { listPlaceActions } from "./place-actions.mjs";
+import { isRemovedCheckpoint, listPlaceActions, REMOVED } from "./place-actions.mjs";
 import { DeleteButton, PlaceButtons } from "./place-buttons.mjs";
 import { PlaceUsage } from "./place-usage.mjs";
 
@@ -48,6 +48,7 @@ export function PlaceCard({ row, rows, data, act, onShow, onClose }) {
         ),
       ),
     ),
+    isRemovedCheckpoint(row, data) && h("p", { className: "card-text" }, REMOVED),
     h(Description, { row }),
     h(Figures, { row }),
     row.kind === "checkpoint" &&

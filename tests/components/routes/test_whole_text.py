@@ -12,6 +12,7 @@ from checkpoints.values import serde
 from checkpoints.values.reasoning import Reasoning
 from components.views import message_view
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_SHOWN_DETAIL_CHARS, MoreView
+from tests.checkpoints.conversations import talked
 from tests.running_app import opened
 
 LONG = "a line\n" * 150_000  # 1 MB
@@ -66,5 +67,24 @@ def test_a_question_is_formatted_at_its_own_address(tmp_path: Path) -> None:
             assert html.startswith("<p><strong>a</strong> &lt;b&gt; ")
             assert len(html) < 4 * MAX_SHOWN_CHARS
             assert (await browser.get(address.format(other_id))).status_code == 404
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_description_is_given_whole_wherever_its_checkpoint_is_shown(tmp_path: Path, gone: bool) -> None:
+    """On another branch, and where the last restore removed it."""
+
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            store, long = app.services.store, "A long way. " * 40
+            thread_id = talked(store, *"abcd")
+            first, last = store.list_checkpoints(thread_id)
+            store.change_checkpoint(thread_id, last.id, description=long)
+            store.restore(thread_id, first.id, keep_future=not gone)
+            assert (await browser.get(f"/api/threads/{thread_id}/checkpoints/{last.id}/description")).text == long
+            store.undo(thread_id)
+            store.delete_checkpoint(thread_id, last.id)
+            assert (await browser.get(f"/api/threads/{thread_id}/checkpoints/{last.id}/description")).status_code == 404
 
     asyncio.run(story())
