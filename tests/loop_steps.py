@@ -15,7 +15,7 @@ from threading import get_ident
 from typing import Any
 from unittest.mock import patch
 
-MAX_STEP_SECONDS = 0.05  # of the processor, on the loop
+MAX_STEP_SECONDS = 0.25  # of the processor, on the loop
 MAX_COLD_STEP_SECONDS = 0.02  # before a model is asked
 TRIES = 3
 TEST_TASKS = ("story", "RawProvider._answer")

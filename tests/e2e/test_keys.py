@@ -44,7 +44,7 @@ def test_a_place_or_an_action_is_found_by_a_few_letters(talked: Page) -> None:
     box = palette(talked)
     expect_accessible(talked, "the palette")
     box.fill("conv new")
-    expect(options(talked)).to_have_text(["New conversation/newCtrlShiftO"])
+    expect(options(talked).first).to_have_text("New conversation/newCtrlShiftO")  # others of this server may have no title
     box.fill("green plea")
     expect(options(talked).first).to_contain_text("Green please")
     expect(talked.tab.get_by_role("group", name="Go back to")).to_have_count(0)  # a message is to be read
