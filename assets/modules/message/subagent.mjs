@@ -4,7 +4,7 @@ import { icon } from "../controls/icons.mjs";
 import { useFetch } from "../requests/shown-content.mjs";
 import { _ } from "../words/words.mjs";
 import { Prose } from "./prose.mjs";
-import { ShowAll, ShowAllCalls } from "./show-all.mjs";
+import { ShowAll } from "./show-all.mjs";
 
 const { Fragment, createElement: h, useRef, useState } = window.React;
 const { createPortal } = window.ReactDOM;
@@ -28,56 +28,50 @@ function useMemory(address, question, revision) {
   return { messages, status, showEarlier: earlier ? () => setCount(count + PORTION_MESSAGES) : null };
 }
 
-/** @param {{work: import("../state/types.mjs").WorkView, Tool: Function}} props `Tool` renders the card of a call */
-export function SubagentSteps({ work, Tool }) {
+/** @param {{work: import("../state/types.mjs").WorkView, Tools: Function}} props `Tools` renders the cards of a message */
+export function SubagentSteps({ work, Tools }) {
   const memory = useMemory(work.address, work.question, work.messages);
   const [isOpen, setOpen] = useState(false);
   return h(
     "div",
     { className: "tool-body agent-steps" },
-    h(Memory, { ...memory, Tool }),
+    h(Memory, { ...memory, Tools }),
     h(
       "button",
       { type: "button", className: "quiet-button", onClick: () => setOpen(true) },
       icon("list"),
       _("Open as a transcript"),
     ),
-    isOpen && createPortal(h(AllMessages, { work, Tool, onClose: () => setOpen(false) }), document.body),
+    isOpen && createPortal(h(AllMessages, { work, Tools, onClose: () => setOpen(false) }), document.body),
   );
 }
 
-function Memory({ messages, status, showEarlier, Tool }) {
+function Memory({ messages, status, showEarlier, Tools }) {
   return h(
     Fragment,
     null,
     status && h("p", { role: "status", className: "quiet" }, status),
     showEarlier && h("button", { type: "button", className: "text-button", onClick: showEarlier }, _("Show earlier")),
-    messages.map((message) => h(SubagentMessage, { key: message.id, message, Tool })),
+    messages.map((message) => h(SubagentMessage, { key: message.id, message, Tools })),
   );
 }
 
-function SubagentMessage({ message, Tool }) {
+function SubagentMessage({ message, Tools }) {
   return h(
     "section",
     { className: `agent-message agent-${message.role}`, "data-testid": "agent-message" },
     message.label !== null && h("p", { className: "note-label" }, message.label),
     message.html !== "" && h(Prose, { html: message.html }),
     h(ShowAll, { more: message.more }),
-    message.tools.length > 0 &&
-      h(
-        "div",
-        { className: "tools" },
-        message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null })),
-      ),
-    h(ShowAllCalls, { more: message.more_tools }),
+    h(Tools, { message, act: null }),
   );
 }
 
 /** Everything that a sub-agent remembers in this conversation. */
-function AllMessages({ work: { agent, address }, Tool, onClose }) {
+function AllMessages({ work: { agent, address }, Tools, onClose }) {
   return h(
     ReadingDialog,
     { title: _("Everything {agent} remembers", { agent }), className: "agent-steps", onClose },
-    h(Memory, { ...useMemory(address, null), Tool }),
+    h(Memory, { ...useMemory(address, null), Tools }),
   );
 }

@@ -4,7 +4,7 @@ import { useSinglePress } from "../requests/tracked-request.mjs";
 import { formatCount, formatDuration } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { Attempts } from "./attempts.mjs";
-import { ShowAll } from "./show-all.mjs";
+import { ShowAll, ShowAllCalls } from "./show-all.mjs";
 import { SubagentSteps } from "./subagent.mjs";
 
 const { Fragment, createElement: h, useState, useId, useRef } = window.React;
@@ -187,17 +187,28 @@ function SubagentWork({ work, isAtWork }) {
       isAtWork && h("span", { className: "tool-time" }, _("working…")),
     ),
     // passed as a value: steps contain cards and cards contain steps, and imports may not be circular
-    wasOpened && h(SubagentSteps, { work, Tool }),
+    wasOpened && h(SubagentSteps, { work, Tools }),
   );
 }
 
 /**
- * The card of a call, and below it a sub-agent's work for it.
- * @param {{tool: import("../state/types.mjs").ToolView, act: Function|null}} props
+ * The cards of a message's calls, each with a sub-agent's work for it, and the link to those that have no card.
+ * @param {{message: import("../state/types.mjs").MessageView, act: Function|null}} props
  */
-export function Tool({ tool, act }) {
-  const work = tool.work && h(SubagentWork, { work: tool.work, isAtWork: tool.status === "running" });
-  return h(Fragment, null, h(ToolCard, { tool, act }), work);
+export function Tools({ message: { tools, more_tools: more }, act }) {
+  const card = (tool) =>
+    h(
+      Fragment,
+      { key: tool.id },
+      h(ToolCard, { tool, act }),
+      tool.work && h(SubagentWork, { work: tool.work, isAtWork: tool.status === "running" }),
+    );
+  return h(
+    Fragment,
+    null,
+    tools.length > 0 && h("div", { className: "tools" }, tools.map(card)),
+    h(ShowAllCalls, { more }),
+  );
 }
 
 function ToolText({ label, text, more, className }) {

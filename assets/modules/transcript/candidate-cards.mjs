@@ -1,17 +1,15 @@
 /** The answers of several models to the last question, side by side; in a narrow page one at a time, to be swiped. */
-import { copyText, explainSelection } from "../controls/copying.mjs";
 import { icon } from "../controls/icons.mjs";
-import { showToast } from "../controls/toast.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
-import { fetchWholeText, ShowAllCalls } from "../message/show-all.mjs";
-import { Tool } from "../message/tool-card.mjs";
+import { Tools } from "../message/tool-card.mjs";
 import { useSinglePress } from "../requests/tracked-request.mjs";
-import { formatDollars, formatNumber, formatUsage, nameModelAmong } from "../words/format.mjs";
+import { nameModelAmong } from "../words/format.mjs";
 import { _, ngettext } from "../words/words.mjs";
 import { LiveProse } from "./live.mjs";
+import { CopyButton, Usage } from "./message-foot.mjs";
 import { Reasoning } from "./reasoning.mjs";
 
-const { createElement: h, useState } = window.React;
+const { createElement: h } = window.React;
 
 const UNFINISHED = new Set(["failed", "stopped", "interrupted"]);
 const STATES = { stopped: _("Stopped"), interrupted: _("Cut off") };
@@ -101,13 +99,7 @@ function CandidateMessage({ message }) {
     { className: "candidate-message", "data-message-id": message.id, "data-state": message.state },
     message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
     message.html !== "" && h(FoldableProse, { message }),
-    message.tools.length > 0 &&
-      h(
-        "div",
-        { className: "tools" },
-        message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null })),
-      ),
-    h(ShowAllCalls, { more: message.more_tools }),
+    h(Tools, { message, act: null }),
   );
 }
 
@@ -130,7 +122,7 @@ function Foot({ answer, name, run, isRunning, isChosen, act, announce }) {
     "footer",
     { className: "candidate-foot" },
     usage && h(Usage, { usage }),
-    last && h(CopyAnswer, { message: last, announce }),
+    last && h(CopyButton, { message: last, announce, name: _("Copy answer") }),
     retry,
     head !== null &&
       h(
@@ -154,35 +146,5 @@ function TryAgain({ answer: { number }, name, run, act }) {
     },
     icon("arrow-repeat"),
     _("Try again"),
-  );
-}
-
-function CopyAnswer({ message, announce }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async ({ currentTarget }) => {
-    const text = await fetchWholeText(message);
-    const shown = [...currentTarget.closest("article").querySelectorAll(".prose")].at(-1);
-    const done = text !== null && (await copyText(text, shown));
-    setCopied(done);
-    if (done) announce(_("Answer copied"));
-    else if (text !== null) showToast(explainSelection());
-  };
-  return h(
-    "button",
-    { type: "button", className: "icon-button", title: _("Copy answer"), "aria-label": _("Copy answer"), onClick: copy },
-    icon(copied ? "check-lg" : "copy"),
-  );
-}
-
-function Usage({ usage }) {
-  const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
-  const title = `${formatUsage(usage)}${cost}`;
-  const short =
-    _("{input} in · {output} out", { input: formatNumber(usage.input), output: formatNumber(usage.output) }) + cost;
-  return h(
-    "span",
-    { className: "usage", title },
-    h("span", { "aria-hidden": true }, short),
-    h("span", { className: "visually-hidden" }, title),
   );
 }

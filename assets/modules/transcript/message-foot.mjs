@@ -5,7 +5,7 @@ import { Menu } from "../controls/menu.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { openPrompts } from "../dialogs/prompts.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
-import { LOST_EVENT } from "../requests/tracked-request.mjs";
+import { useSinglePress } from "../requests/tracked-request.mjs";
 import { saveAtMessage } from "../state/history-requests.mjs";
 import { getOpenThread } from "../state/show-message.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../words/format.mjs";
@@ -13,7 +13,6 @@ import { _ } from "../words/words.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
-const RETRY_AFTER_MS = 1000; // without an answer by then, an arrow may be clicked again
 const COPIED_FOR_MS = 1600;
 const LITTLE_ROOM = "(hover: none), (width < 64em)"; // the same as in message.css
 
@@ -28,7 +27,7 @@ async function copyMessage(message, announce) {
 }
 
 /** Copy a message's text, and show the result for a moment. */
-function CopyButton({ message, announce, hasWords }) {
+export function CopyButton({ message, announce, name = _("Copy message"), hasWords = false }) {
   const [copied, setCopied] = useState(null);
   useEffect(() => {
     if (copied === null) return undefined;
@@ -38,7 +37,7 @@ function CopyButton({ message, announce, hasWords }) {
   const sign = copied === null ? "copy" : copied ? "check-lg" : "exclamation-circle";
   const word = copied === null ? _("Copy") : copied ? _("Copied") : _("Not copied");
   return h(ActionButton, {
-    name: _("Copy message"), sign, word: hasWords ? word : null,
+    name, sign, word: hasWords ? word : null,
     onClick: async () => setCopied(await copyMessage(message, announce)),
   });
 }
@@ -58,39 +57,30 @@ function Alternatives({ message, act, announce }) {
   const { id, siblings } = message;
   const place = siblings.indexOf(id);
   const label = _("Alternative {place} of {siblings}", { place: place + 1, siblings: siblings.length });
-  const lastChoice = useRef({ from: null, to: null, at: 0 });
-  useEffect(() => { // a choice that was lost may be made again at once
-    const forget = () => (lastChoice.current = { from: null, to: null, at: 0 });
-    document.addEventListener(LOST_EVENT, forget);
-    return () => document.removeEventListener(LOST_EVENT, forget);
-  }, []);
-  useEffect(() => { // once it is shown: the server may refuse it
-    if (lastChoice.current.to === id) announce(label);
+  const chosen = useRef(null);
+  const { press, release } = useSinglePress();
+  useEffect(() => {
+    release();
+    if (chosen.current === id) announce(label); // once it is shown: the server may refuse it
   }, [id]);
   const choose = (target) => {
-    const now = performance.now();
-    const isPending = lastChoice.current.from === id && now - lastChoice.current.at < RETRY_AFTER_MS;
-    if (!(target in siblings) || isPending) return;
-    lastChoice.current = { from: id, to: siblings[target], at: now };
-    act("choose", { message: siblings[target] });
+    if (target in siblings) press(() => act("choose", { message: (chosen.current = siblings[target]) }));
   };
   const arrow = (name, target, turn = "") =>
-    h(ArrowButton, { name, turn, isEnabled: target in siblings, onClick: () => choose(target) });
+    h(
+      "button",
+      {
+        type: "button", className: `icon-button${turn}`, "aria-label": name, title: name,
+        "aria-disabled": target in siblings ? undefined : true, onClick: () => choose(target),
+      },
+      icon("chevron-right"),
+    );
   return h(
     "div",
     { className: "alternatives", role: "group", "aria-label": label },
     arrow(_("Previous alternative"), place - 1, " turned"),
     h("span", null, `${place + 1}/${siblings.length}`),
     arrow(_("Next alternative"), place + 1),
-  );
-}
-
-function ArrowButton({ name, turn, isEnabled, onClick }) {
-  const disabled = isEnabled ? undefined : true;
-  return h(
-    "button",
-    { type: "button", className: `icon-button${turn}`, "aria-label": name, title: name, "aria-disabled": disabled, onClick },
-    icon("chevron-right"),
   );
 }
 
@@ -133,7 +123,7 @@ const ModelName = ({ spec, name }) =>
     h("span", { className: "visually-hidden" }, _("Model: ")),
     name);
 
-function Usage({ usage }) {
+export function Usage({ usage }) {
   const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
   const title = `${formatUsage(usage)}${cost}`;
   return h(

@@ -1,9 +1,8 @@
 /** One message of the transcript. */
 import { AttachedFiles, ExcerptOrigin } from "../message/attachments.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
-import { ShowAllCalls } from "../message/show-all.mjs";
 import { Summary, Removal } from "../message/summary.mjs";
-import { Tool } from "../message/tool-card.mjs";
+import { Tools } from "../message/tool-card.mjs";
 import { _ } from "../words/words.mjs";
 import { Editor } from "./editing.mjs";
 import { MessageFoot } from "./message-foot.mjs";
@@ -43,9 +42,7 @@ function MessageArticle({ editing, ...of }) {
     message.left && h(Removal, { message, act: change }),
     message.excerpt && h(ExcerptOrigin, { excerpt: message.excerpt }),
     message.files.length > 0 && h(AttachedFiles, { files: message.files }),
-    message.tools.length > 0 &&
-      h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act }))),
-    h(ShowAllCalls, { more: message.more_tools }),
+    h(Tools, { message, act }),
     hasFoot && !editing && h(MessageFoot, of),
   );
 }
