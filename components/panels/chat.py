@@ -33,16 +33,11 @@ from components.views import (
 )
 from components.views.limit_notice import describe_limits
 from components.views.rerun_view import RerunView, describe_rerun
+from components.views.start_page import describe_greeting, list_suggestions
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID, Composer, Transcript
 from components.write_access import describe_read_only
 from words import N_, _
 
-SUGGESTIONS = (
-    N_("What can I do here?"),
-    N_("What is the weather like today?"),
-    N_("What is 12 * (3 + 4)?"),
-    N_("Show me a piece of Python"),
-)
 # The example (panels/example.py) is offered to a person with fewer conversations.
 NEWCOMER_THREADS = 3
 # The bar always has a heading, also without a title.
@@ -80,7 +75,7 @@ def build_start_page() -> dict[str, Any]:
         "rerun": None,
         "candidates": None,
     }
-    return {**_NO_THREAD, **nothing, "marks": {}, "removed": None, "suggestions": [_(each) for each in SUGGESTIONS]}
+    return {**_NO_THREAD, **nothing, "marks": {}, "removed": None, "suggestions": list_suggestions("")}
 
 
 def show(services: Services, location: page_state.PageLocation) -> Properties:
@@ -93,6 +88,11 @@ def show(services: Services, location: page_state.PageLocation) -> Properties:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
     read_only = describe_read_only(services.store, transcript["thread"])
     transcript |= {"read_only": read_only is not None, "is_reader": get_acting_role() == READER}
+    transcript["greeting"] = describe_greeting(
+        is_missing=transcript.pop("missing", False), is_read_only=read_only is not None
+    )
+    if read_only is not None:
+        transcript["suggestions"] = []
     transcript["is_alone"] = _is_alone(services.store, transcript["thread"])
     fill = location.last_update.get("fill")
     # The thread may not exist, so the page's own values are added here.
@@ -167,7 +167,7 @@ def _read_transcript(
         "rerun": None if later else _describe_rerun(services, run),
         "candidates": _describe_candidates(services, thread, several) if several else None,
         "notice": notice,
-        "suggestions": _list_suggestions(ThreadSettings.from_thread(thread).graph),
+        "suggestions": list_suggestions(ThreadSettings.from_thread(thread).graph),
     }
 
 
@@ -190,14 +190,9 @@ def _is_of_graph(thread: Thread) -> bool:
 
 def _describe_beginnings(services: Services) -> dict[str, Any]:
     """Describe what the start page offers to begin with."""
-    suggestions = _list_suggestions(services.runner.graphs.default)
+    suggestions = list_suggestions(services.runner.graphs.default)
     is_newcomer = len(services.store.list_threads(limit=NEWCOMER_THREADS)) < NEWCOMER_THREADS
     return {"suggestions": suggestions, "example": is_newcomer and bool(suggestions) and get_acting_role() != READER}
-
-
-def _list_suggestions(graph: str) -> list[str]:
-    """Return suggestions for the first message; none for a user graph, which may do something else."""
-    return [] if graph else [_(each) for each in SUGGESTIONS]
 
 
 def _describe_candidates(services: Services, thread: Thread, run: Run) -> candidates.CandidatesView:

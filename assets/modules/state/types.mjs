@@ -57,8 +57,8 @@
  * @typedef {{questions: string[], agent: string, html: string}} DraftView  of a subgraph, with the ids of its
  *   questions
  * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a user graph at work
- * @typedef {{run: string, number: number, total: number, asking: boolean, waiting: boolean, complete: boolean,
- *   model: string, closable: boolean, place: string}} RerunView
+ * @typedef {{run: string, text: string, asking: boolean, waiting: boolean, complete: boolean, model: string, closable: boolean,
+ *   place: string}} RerunView  `text` says how far it is
  * @typedef {{version: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation;
  *   `place` is where a restore went, and `keepable` that it removed messages which no branch keeps
  * @typedef {{checkpoints: {id: string, name: string, created_by: "user"|"agent"|"judge"|"system"}[], more: number}}
@@ -67,11 +67,11 @@
  *   undoable: boolean, address: string}} RemovedPartView the first messages that the last restore removed
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string,
- *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], drafts?: DraftView[], suggestions: string[],
- *   example?: boolean, is_graph?: boolean, missing?: boolean, read_only?: boolean, is_reader?: boolean,
+ *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], drafts?: DraftView[], greeting: string[],
+ *   suggestions: string[], example?: boolean, is_graph?: boolean, read_only?: boolean, is_reader?: boolean,
  *   is_alone?: boolean}} TranscriptData
- *   `example`: one is offered; `is_graph`: a user graph answers;
- *   `missing`: no conversation has this address; `read_only`: every change would be refused; `is_reader`: everywhere;
+ *   `greeting`: where there are no messages, a heading and a text; `example`: one is offered; `is_graph`: a user graph
+ *   answers; `read_only`: every change would be refused; `is_reader`: everywhere;
  *   `is_alone`: nobody else writes here
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory

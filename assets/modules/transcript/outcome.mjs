@@ -3,8 +3,8 @@ import { buildAddress } from "../browser/addresses.mjs";
 import { icon } from "../controls/icons.mjs";
 import { comparePlace } from "../dialogs/places.mjs";
 import { FullText } from "../message/full-text.mjs";
-import { formatCount, nameModel } from "../words/format.mjs";
-import { _, ngettext } from "../words/words.mjs";
+import { formatCount } from "../words/format.mjs";
+import { _ } from "../words/words.mjs";
 import { describeSpeaker } from "./message.mjs";
 
 const { createElement: h, useState } = window.React;
@@ -16,7 +16,7 @@ export function RerunBanner({ rerun, act }) {
     "div",
     { className: "outcome rerun", role: "status", "data-testid": "rerun" },
     icon("arrow-repeat"),
-    h("div", { className: "outcome-text" }, h("p", { title: rerun.model }, describeRerun(rerun))),
+    h("div", { className: "outcome-text" }, h("p", { title: rerun.model }, rerun.text)),
     h(
       "div",
       { className: "outcome-buttons" },
@@ -26,33 +26,6 @@ export function RerunBanner({ rerun, act }) {
       rerun.closable && !rerun.asking && button(_("Dismiss"), () => act("dismiss")),
     ),
   );
-}
-
-/** "Asking again on gpt-5: question 3 of 7" */
-function describeRerun({ number, total, asking, waiting, complete, model: spec }) {
-  const model = nameModel(spec);
-  const values = { number, total, model };
-  if (asking) return describeAsking(values, waiting);
-  const left = total - number;
-  const on = model ? _(" on {model}", { model }) : "";
-  if (complete)
-    return ngettext("The question was asked again{on}.", "All {count} questions were asked again{on}.", total, { on });
-  const rest = left === 0 ? "" : ngettext(" The last one was not.", " The other {count} were not.", left);
-  return (
-    ngettext(
-      "{count} of {total} questions was asked again{on}.",
-      "{count} of {total} questions were asked again{on}.",
-      number,
-      { total, on },
-    ) + rest
-  );
-}
-
-function describeAsking(values, isWaiting) {
-  const place = values.model
-    ? _("Asking again on {model}: question {number} of {total}", values)
-    : _("Asking again: question {number} of {total}", values);
-  return isWaiting ? _("{place} waits for your permission", { place }) : place;
 }
 
 /** @param {{data: import("../state/types.mjs").TranscriptData}} props */

@@ -5,39 +5,19 @@ import { _ } from "../words/words.mjs";
 
 const { createElement: h, useRef, useLayoutEffect, useState } = window.React;
 
-const GREETING = [
-  _("Good to see you. Where shall we start?"),
-  _(
-    "Here you can travel in time: go back to any point of a conversation, try another way, and keep both. You can undo every step.",
-  ),
-];
-const MISSING = [
-  _("This conversation is not here."),
-  _("It may have been erased, or the address is not complete. You can begin a new conversation here."),
-];
-
-const READING = [
-  _("Good to see you."),
-  _(
-    "You can read, search, compare and export the conversations that others have let you into. They are in the list of conversations.",
-  ),
-];
-
 /**
  * @param {{data: import("../state/types.mjs").TranscriptData, onSuggest: (text: string, requestId: string) => void,
  *   onExample: () => void}} props
  */
 export function Welcome({ data, onSuggest, onExample }) {
-  const { suggestions, example, missing: isMissing, read_only: isReadOnly } = data;
+  const { greeting, suggestions, example } = data;
   const requestId = useRef(createRequestId()); // a double click is one request
-  const [greeting, text] = isReadOnly ? READING : isMissing ? MISSING : GREETING;
-  const heading = isMissing ? MISSING[0] : greeting;
   return h(
     "div",
     { className: "welcome" },
     h("span", { className: "welcome-mark" }, icon("signpost-split")),
-    h("h2", null, heading),
-    h("p", null, text),
+    h("h2", null, greeting[0]),
+    h("p", null, greeting[1]),
     example &&
       h(
         "button",
@@ -45,7 +25,7 @@ export function Welcome({ data, onSuggest, onExample }) {
         icon("clock-history"),
         _("Try time travel with an example"),
       ),
-    !isReadOnly && suggestions.length > 0 &&
+    suggestions.length > 0 &&
       h(
         "ul",
         { className: "suggestions", "aria-label": _("Suggestions") },

@@ -63,20 +63,21 @@ def test_a_beginning_is_checked_and_happens_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "number", "asking", "complete"),
+    ("state", "number", "asking", "text"),
     [
-        (RunState.RUNNING, 2, True, False),
-        (RunState.DONE, 1, True, False),  # between two questions
-        (RunState.DONE, 2, False, True),
-        (RunState.FAILED, 2, True, False),  # it is not told yet
+        (RunState.RUNNING, 2, True, "Asking again on other: question 2 of 2"),
+        (RunState.WAITING, 1, True, "Asking again on other: question 1 of 2 waits for your permission"),
+        (RunState.DONE, 1, True, "Asking again on other: question 1 of 2"),  # between two questions
+        (RunState.DONE, 2, False, "All 2 questions were asked again on other."),
+        (RunState.FAILED, 2, True, "Asking again on other: question 2 of 2"),  # it is not told yet
     ],
 )
-def test_a_rerun_is_described_by_its_last_run(state: RunState, number: int, asking: bool, complete: bool) -> None:
+def test_a_rerun_is_described_by_its_last_run(state: RunState, number: int, asking: bool, text: str) -> None:
     step = RerunStep("again", number)
     run = Run("r", "t", state, Draft(), None, False, datetime(2026, 1, 1, tzinfo=UTC), None, rerun=step)
     rerun = Rerun("again", "t", "branch:b", {"model": "openai:other"}, ("one", "two"))
     view = describe_rerun(run, rerun, is_active=True)
     assert view is not None
-    assert (view["asking"], view["complete"], view["total"]) == (asking, complete, 2)
-    assert view["closable"] == (state is not RunState.RUNNING)
+    assert (view["asking"], view["complete"], view["text"]) == (asking, not asking, text)
+    assert view["closable"] == (state not in (RunState.RUNNING, RunState.WAITING))
     assert describe_rerun(replace(run, dismissed=True), rerun, is_active=False) is None
