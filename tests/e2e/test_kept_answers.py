@@ -75,6 +75,7 @@ def answers_held_back(page: Page) -> Iterator[None]:
     assert held
     for route in held:
         route.continue_()
+        assert route.request.response()  # before anything else happens
     page.tab.unroute(ANSWERING)
 
 
