@@ -30,8 +30,8 @@ class DefaultInstructions:
         return self.read() if owner == self._store.database.name_owner() else ""
 
     @retry_contended
-    def save_text(self, text: str) -> None:
-        """Save the text. An empty one removes it. Raises `InvalidInstructionsError`."""
+    def save_text(self, text: str) -> str:
+        """Save the text, and return it as it is kept. An empty one removes it. Raises `InvalidInstructionsError`."""
         cleaned, owner = serde.sanitize_text(text).strip(), self._store.database.name_owner()
         if len(cleaned) > MAX_INSTRUCTIONS_CHARS:
             raise InvalidInstructionsError(
@@ -41,3 +41,4 @@ class DefaultInstructions:
             connection.execute(sa.delete(schema.default_instructions).where(_row.owner == owner))
             if cleaned:
                 connection.execute(sa.insert(schema.default_instructions).values(owner=owner, text=cleaned))
+        return cleaned

@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
-from dash import Dash, Input, State, html, no_update
+from dash import Dash, Input, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Form
 from dash_bootstrap_components import Textarea as TextArea
@@ -36,6 +36,8 @@ class Ids(StrEnum):
     FORM = "app-settings-form"
     # A reading fills this part of the form.
     FIELDS = "app-settings-fields"
+    # The instructions as they were read or saved.
+    SEEN = "app-settings-seen"
     SAVED = "app-settings-saved"
     SAVE = "app-settings-save"
 
@@ -49,7 +51,7 @@ def buttons() -> list[Component]:
 
 
 def build_fields() -> Sequence[Component]:
-    return [_build_instructions_form(), browser_options.build_section()]
+    return [_build_instructions_form(), dcc.Store(id=Ids.SEEN), browser_options.build_section()]
 
 
 def _build_instructions_form() -> Component:
@@ -66,6 +68,7 @@ async def read(services: Services, _thread_id: str | None, rows: Any) -> tuple[A
     if is_read_again(Ids.DIALOG) and check_shape(list[RowId], rows, INSTRUCTIONS):
         return no_update, no_update
     text, read_only = await services.read_snapshot(_read_instructions, services.store)
+    set_properties(Ids.SEEN, {"data": text})
     set_properties(Ids.SAVE, {"hidden": read_only is not None})
     set_properties(Ids.SAVED, {"children": ""})
     return [], _build_instructions(text, read_only)
@@ -107,7 +110,8 @@ def register(app: Dash, services: Services) -> None:
         """Save the instructions, and let the panels measure the conversation with them."""
         if not texts:
             return no_update
-        await services.run_blocking(DefaultInstructions(services.store).save_text, texts[0] or "")
+        text = await services.run_blocking(DefaultInstructions(services.store).save_text, texts[0] or "")
+        set_properties(Ids.SEEN, {"data": text})
         set_properties(Ids.SAVED, {"children": _("Saved.")})
         return page_state.build_update()
 

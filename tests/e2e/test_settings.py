@@ -200,3 +200,21 @@ def test_default_instructions_are_kept_with_the_demo(shared_server: Server, visi
     page.dialog.get_by_label("Default instructions").fill("")
     page.dialog.get_by_role("button", name="Save", exact=True).click()
     expect(page.dialog.get_by_text("Saved.")).to_be_visible()
+
+
+def test_typed_default_instructions_are_saved_before_another_language_is_chosen(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.press_in_menu("App settings")
+    field, language = page.dialog.get_by_label("Default instructions"), page.dialog.get_by_label("Language")
+    field.fill("Be brief.")
+    language.select_option("Deutsch")
+    expect(page.dialog.get_by_role("alert")).to_contain_text("Save the default instructions first.")
+    expect(page.dialog.get_by_role("button", name="Try again")).to_have_count(0)
+    expect(language).to_have_value("system")
+    expect(field).to_have_value("Be brief.")
+    page.dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(page.dialog.get_by_text("Saved.")).to_be_visible()
+    expect(page.dialog.get_by_role("alert")).to_have_count(0)
+    with page.tab.expect_navigation():
+        language.select_option("Deutsch")
+    expect(page.tab.locator("html")).to_have_attribute("lang", "de")

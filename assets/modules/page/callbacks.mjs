@@ -111,6 +111,13 @@ function offerReading(line, isOffered) {
   if (button !== null && button.hidden === isOffered) setProperties({ [button.id]: { hidden: !isOffered } });
 }
 
+/** Say in a dialog why nothing was done: no request was made. */
+export function refuseInDialog(dialog, text) {
+  const line = `${dialog}-problem`;
+  offerReading(line, false);
+  showProblem(line, text, false);
+}
+
 function showProblem(line, text, isReading) {
   ofReading = isReading ? line : null;
   setProperties({ [`${line}-text`]: { children: text }, [line]: { hidden: false } });

@@ -1,7 +1,9 @@
 /** Clientside callbacks of the options of this browser (components/browser_options.py). */
 import { readOption, storeOption } from "../browser/page-options.mjs";
-import { setProperties } from "../browser/properties.mjs";
+import { getProperties, setProperties } from "../browser/properties.mjs";
+import { refuseInDialog } from "../page/callbacks.mjs";
 import { NOTIFY, switchNotifications } from "../state/notices.mjs";
+import { _ } from "../words/words.mjs";
 
 const SYSTEM = "system"; // a list has no empty value
 const OPTIONS = ["markdown-questions", "single-keys"];
@@ -14,11 +16,20 @@ const MAX_AGE_SECONDS = 365 * 24 * 3600;
 const readLanguage = () =>
   document.cookie.split("; ").find((pair) => pair.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1) || SYSTEM;
 
-/** Keep a choice, and load the page in it. Unsent text stays, as with any reload. @param {string} language */
+/** Keep a choice, and load the page in it. Unsent messages stay, as with any reload. @param {string} language */
 function chooseLanguage(language) {
   const [tag, age] = language === SYSTEM ? ["", 0] : [language, MAX_AGE_SECONDS];
   document.cookie = `${COOKIE}=${tag}; path=/; samesite=strict; max-age=${age}`;
   location.reload();
+}
+
+/** Whether no default instructions are typed and not saved: they would be lost. Else the choice is taken back. */
+function isSaved() {
+  const field = /** @type {HTMLTextAreaElement|null} */ (document.querySelector("#app-settings-fields textarea"));
+  if (field === null || field.value.trim() === getProperties("app-settings-seen")?.data) return true;
+  setProperties({ "option-language": { value: readLanguage() } });
+  refuseInDialog("app-settings-dialog", _("Save the default instructions first."));
+  return false;
 }
 
 let isAllowed = true; // what the browser said last, since the dialog was opened
@@ -30,12 +41,12 @@ export function showOptions() {
 }
 
 /**
- * Apply what was changed. The language loads the page again.
+ * Apply what was changed.
  * @param {string} language @param {...boolean} isOn
  * @returns {Promise<boolean>} false if the browser does not allow notifications
  */
 export async function chooseOptions(language, ...isOn) {
-  if (language !== readLanguage()) chooseLanguage(language);
+  if (language !== readLanguage() && isSaved()) chooseLanguage(language);
   for (const [at, name] of OPTIONS.entries()) if (isOn[at] !== readOption(name)) storeOption(name, isOn[at]);
   const wantsNotices = isOn[OPTIONS.length];
   if (wantsNotices === readOption(NOTIFY)) return isAllowed;
