@@ -6,7 +6,7 @@ from .storage import schema
 from .storage.database import retry_contended
 from .store import Store
 from .values import serde
-from .values.errors import InvalidInstructionsError
+from .values.errors import InstructionsChangedError, InvalidInstructionsError
 from .values.limits import MAX_INSTRUCTIONS_CHARS
 from .values.sentence import sentence
 
@@ -30,14 +30,22 @@ class DefaultInstructions:
         return self.read() if owner == self._store.database.name_owner() else ""
 
     @retry_contended
-    def save_text(self, text: str) -> str:
-        """Save the text, and return it as it is kept. An empty one removes it. Raises `InvalidInstructionsError`."""
+    def save_text(self, text: str, *, seen: str | None = None) -> str:
+        """Save the text, and return it as it is kept. An empty one removes it.
+
+        `seen` is the text that the caller saw. Raises `InstructionsChangedError` if there is another one by now, and
+        `InvalidInstructionsError`.
+        """
         cleaned, owner = serde.sanitize_text(text).strip(), self._store.database.name_owner()
         if len(cleaned) > MAX_INSTRUCTIONS_CHARS:
             raise InvalidInstructionsError(
                 sentence("The instructions are longer than {limit:,} characters.", limit=MAX_INSTRUCTIONS_CHARS)
             )
         with self._store.database.begin_write("default_instructions") as connection:
+            if seen is not None:
+                now = connection.scalar(sa.select(_row.text).where(_row.owner == owner)) or ""
+                if now not in (seen, cleaned):
+                    raise InstructionsChangedError(now)
             connection.execute(sa.delete(schema.default_instructions).where(_row.owner == owner))
             if cleaned:
                 connection.execute(sa.insert(schema.default_instructions).values(owner=owner, text=cleaned))

@@ -190,6 +190,7 @@ VALUES: JSON = {  # by the ids of components
     **{"audit-person": "ann", "audit-kind": "sign-in"},
     **{"connect-dialog-provider": "openai", "connect-field": "walked"},
     **{"settings-kept": None, "settings-seen": {"instructions": ""}, "setting": "walked", "default-instructions": "walked"},
+    "app-settings-seen": "",
     **{"usage-by": "person", "usage-measure": "cost", "usage-period": "7"},
     **{"share-results": True, "share-files": False, "share-shows-name": True, "share-words": "heron", "share-days": "1"},
     **{"bring-text": "walked", "bring-messages": ["<message>"], "undo-state": {"version": None}},

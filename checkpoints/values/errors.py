@@ -260,6 +260,19 @@ class InvalidInstructionsError(StateError):
     """A person's default instructions are too long."""
 
 
+class InstructionsChangedError(StateError):
+    """A person's default instructions are no longer as the caller saw them; nothing was done. They are now `text`."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            sentence(
+                "These instructions were changed elsewhere in the meantime. "
+                "Your version is still here; save again to replace them."
+            )
+        )
+        self.text = text
+
+
 class PromptNotFoundError(NotFoundError):
     template = sentence("There is no prompt {identifier!r}.")
 

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from checkpoints import Store
 from checkpoints.default_instructions import DefaultInstructions
+from checkpoints.values.errors import InstructionsChangedError
 from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
 from components import browser_options, page_state
 from components.dialog import ReadDialog, RowId, build_row_label, is_read_again, report_in, rows_of
@@ -102,15 +103,22 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         page_state.update_output(),
         Input(Ids.FORM, "n_submit"),
+        State(Ids.SEEN, "data"),
         State(rows_of(INSTRUCTIONS), "value"),
         prevent_initial_call=True,
         on_error=partial(report_in, Ids.DIALOG),
     )
-    async def save(__: Any, texts: list[Text | None]) -> Any:
+    async def save(__: Any, seen: Text | None, texts: list[Text | None]) -> Any:
         """Save the instructions, and let the panels measure the conversation with them."""
         if not texts:
             return no_update
-        text = await services.run_blocking(DefaultInstructions(services.store).save_text, texts[0] or "")
+        save_text = DefaultInstructions(services.store).save_text
+        try:
+            text = await services.run_blocking(save_text, texts[0] or "", seen=seen)
+        except InstructionsChangedError as error:
+            set_properties(Ids.SEEN, {"data": error.text})
+            set_properties(Ids.SAVED, {"children": ""})
+            raise
         set_properties(Ids.SEEN, {"data": text})
         set_properties(Ids.SAVED, {"children": _("Saved.")})
         return page_state.build_update()

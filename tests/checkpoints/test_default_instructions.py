@@ -7,7 +7,7 @@ import pytest
 from checkpoints import EVERYBODY, Store, act_for
 from checkpoints.default_instructions import DefaultInstructions
 from checkpoints.interchange import transfer
-from checkpoints.values.errors import InvalidInstructionsError, ReadOnlyError
+from checkpoints.values.errors import InstructionsChangedError, InvalidInstructionsError, ReadOnlyError
 from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import talked
@@ -31,6 +31,17 @@ def test_a_text_that_is_too_long_changes_nothing(memory_store: Store) -> None:
     with pytest.raises(InvalidInstructionsError, match=r"longer than 8,000 characters"):
         defaults.save_text("y" * (MAX_INSTRUCTIONS_CHARS + 1))
     assert defaults.read() == "x" * MAX_INSTRUCTIONS_CHARS
+
+
+def test_a_text_that_was_changed_elsewhere_is_not_replaced_unseen(store: Store) -> None:
+    defaults = DefaultInstructions(store)
+    assert defaults.save_text(f" {FRENCH}", seen="") == FRENCH
+    with pytest.raises(InstructionsChangedError) as refused:
+        defaults.save_text("Be brief.", seen="")
+    assert refused.value.text == defaults.read() == FRENCH
+    defaults.save_text(FRENCH, seen="")  # nothing is lost
+    defaults.save_text("Be brief.", seen=refused.value.text)
+    assert defaults.read() == "Be brief."
 
 
 def test_each_person_has_their_own(store: Store) -> None:

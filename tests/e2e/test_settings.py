@@ -218,3 +218,21 @@ def test_typed_default_instructions_are_saved_before_another_language_is_chosen(
     with page.tab.expect_navigation():
         language.select_option("Deutsch")
     expect(page.tab.locator("html")).to_have_attribute("lang", "de")
+
+
+def test_two_tabs_cannot_lose_default_instructions(server: Server, visit: Visit) -> None:
+    first = visit(server)
+    second = visit(server, beside=first)
+    for page, text in ((first, "Be brief."), (second, "Be kind.")):
+        page.press_in_menu("App settings")
+        page.dialog.get_by_label("Default instructions").fill(text)
+    saved, refusal = second.dialog.get_by_text("Saved."), second.dialog.get_by_role("alert")
+    first.dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(first.dialog.get_by_text("Saved.")).to_be_visible()
+    second.dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(refusal).to_contain_text("These instructions were changed elsewhere in the meantime.")
+    expect(second.dialog.get_by_label("Default instructions")).to_have_value("Be kind.")
+    expect(saved).to_have_count(0)
+    second.dialog.get_by_role("button", name="Save", exact=True).click()  # again, and knowingly
+    expect(saved).to_be_visible()
+    expect(refusal).to_have_count(0)
