@@ -377,8 +377,9 @@ def test_groups_of_the_proxy_make_admins_and_readers(serve: Any) -> None:
                     assert audit.status_code == status
             for groups, is_admin in (("bosses", True), ("staff", False)):
                 async with office.browser("ann", **{"x-forwarded-groups": groups}) as browser:
-                    opening, place = "usage-dialog-opened.data", {"url.pathname": "/", "usage-period.value": "30"}
-                    usage = await post_callback(browser, opening, place, output="usage-dialog-body.children")
+                    opening, drawn = "usage-dialog-opened.data", "..usage-dialog-body.children...usage-plot.children.."
+                    chosen = {"usage-by.value": "model", "usage-measure.value": "tokens", "usage-period.value": "30"}
+                    usage = await post_callback(browser, opening, {"url.pathname": "/", **chosen}, output=drawn)
                     assert ("person-usage" in usage.text, "cleo" in usage.text) == (is_admin, is_admin)
                     # An empty plot is not shown.
                     assert usage.json()["sideUpdate"]["usage-plotted"] == {"hidden": True}

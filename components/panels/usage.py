@@ -1,16 +1,14 @@
 """The usage of the person who asks, or for admins of everybody: a plot by day, and a table."""
 
-from collections.abc import Sequence
 from enum import StrEnum
-from functools import partial
 from typing import Any, Literal
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, State, dcc, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import RadioItems
 
 from checkpoints.people.usage import USAGE_DAYS, PeopleUsage, read_own_usage, read_usage_of_all
-from components.dialog import ReadDialog, changed_output, mark_change, report_in
+from components.dialog import ReadDialog, changed_output, mark_change
 from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import ADMIN, get_acting_role
@@ -27,7 +25,9 @@ TITLE = N_("Usage")
 class Ids(StrEnum):
     BUTTON = "usage"
     DIALOG = "usage-dialog"
+    # A reading fills this part with the plot.
     PLOT = "usage-plot"
+    GRAPH = "usage-graph"
     PLOTTED = "usage-plotted"
     BY = "usage-by"
     MEASURE = "usage-measure"
@@ -49,40 +49,36 @@ def build_plot() -> list[Component]:
         RadioItems(measures, "tokens", id=Ids.MEASURE, inline=True),
     ]
     named: Any = {"aria-label": _("Usage by day")}
-    plot = dcc.Graph(id=Ids.PLOT, config={"displayModeBar": False}, responsive=True, style={"height": "15rem"})
+    plot = html.Div(id=Ids.PLOT, className="usage-plot", role="img", **named)
     periods = RadioItems({str(days): _(name) for days, name in PERIODS.items()}, str(USAGE_DAYS), id=Ids.PERIOD, inline=True)
     return [
-        html.Div(
-            [html.Div(choices, className="usage-choices"), html.Div(plot, className="usage-plot", role="img", **named)],
-            id=Ids.PLOTTED,
-        ),
+        html.Div([html.Div(choices, className="usage-choices"), plot], id=Ids.PLOTTED),
         html.Div(periods, id=Ids.PERIODS, hidden=True),
     ]
 
 
-async def read(services: Services, _thread_id: str | None, period: Any) -> Sequence[Component]:
+async def read(services: Services, _thread_id: str | None, by: Any, measure: Any, period: Any) -> tuple[Any, Any]:
+    """Return the table, and the plot. Its script is not loaded again after a failure, so it comes with what was read."""
+    by = check_shape(Literal["model", "person"], by, Ids.BY)
+    measure = check_shape(Literal["tokens", "cost"], measure, Ids.MEASURE)
     days = int(check_shape(Literal["1", "7", "30"], period, Ids.PERIOD))
     found = await _read_usage(services)
     people = sum_usage(found, services.prices)
     set_properties(Ids.PLOTTED, {"hidden": not found.rows})
     note = _("Days are UTC. Storage counts messages and files. Costs are known for models with a price.")
-    return [*build_usage(people, days=days if _is_admin() else None), html.P(note, className="quiet")]
+    table = [*build_usage(people, days=days if _is_admin() else None), html.P(note, className="quiet")]
+    if not found.rows:
+        return table, []
+    figure = plot_usage(found, services.prices, by=by, measure=measure)
+    options: Any = {"displayModeBar": False}
+    return table, dcc.Graph(figure=figure, id=Ids.GRAPH, config=options, responsive=True, style={"height": "15rem"})
 
 
-def register(app: Dash, services: Services) -> None:
-    @app.callback(
-        Output(Ids.PLOT, "figure"),
-        Input(f"{Ids.DIALOG}-opened", "data"),
-        Input(Ids.BY, "value"),
-        Input(Ids.MEASURE, "value"),
-        prevent_initial_call=True,
-        on_error=partial(report_in, Ids.DIALOG),
-    )
-    async def plot(_: Any, by: Literal["model", "person"], measure: Literal["tokens", "cost"]) -> dict[str, Any]:
-        return plot_usage(await _read_usage(services), services.prices, by=by, measure=measure)
+def register(app: Dash, _: Services) -> None:
+    choices = [Input(each, "value") for each in (Ids.BY, Ids.MEASURE, Ids.PERIOD)]
 
-    @app.callback(changed_output(Ids.DIALOG), Input(Ids.PERIOD, "value"), prevent_initial_call=True)
-    async def choose(_: Any) -> float:
+    @app.callback(changed_output(Ids.DIALOG), *choices, prevent_initial_call=True)
+    async def choose(*_: Any) -> float:
         return mark_change()
 
 
@@ -98,5 +94,13 @@ def _is_admin() -> bool:
     return get_acting_role() == ADMIN
 
 
-DIALOG = ReadDialog(Ids.DIALOG, TITLE, Ids.BUTTON, read, fields=build_plot, states=[State(Ids.PERIOD, "value")])
+DIALOG = ReadDialog(
+    Ids.DIALOG,
+    TITLE,
+    Ids.BUTTON,
+    read,
+    fields=build_plot,
+    parts=[Ids.PLOT],
+    states=[State(each, "value") for each in (Ids.BY, Ids.MEASURE, Ids.PERIOD)],
+)
 PANEL = Panel(register=register, read_dialogs=[DIALOG], app_buttons=buttons, show=show)

@@ -102,6 +102,19 @@ def test_dialogs_that_were_opened_without_a_network_are_read_when_it_is_back(pag
         expect(page.dialog).to_have_count(0)
 
 
+def test_the_plot_of_usage_comes_when_the_server_is_back(page: Page) -> None:
+    page.expect_lost_server()
+    page.server.stop()
+    page.press_in_menu("Usage")
+    expect(page.dialog.get_by_text(UNSAID)).to_be_visible()
+    page.server.start()
+    page.dialog.get_by_role("button", name="Try again").click()
+    expect(page.dialog.locator("tbody tr")).to_have_count(3)
+    expect(page.dialog.locator(".usage-plot .bars").first).to_be_visible()
+    page.dialog.get_by_role("radio", name="Cost").check()
+    expect(page.dialog.locator(".usage-plot .ytick").first).to_contain_text("$")
+
+
 def test_people_are_read_and_counted_when_the_network_is_back(new_page: test_password.NewPage) -> None:
     ann, bob = new_page(), new_page()
     test_password.join(ann, ann.server.links[0], "Ann")
