@@ -30,6 +30,11 @@ READ_TEXTS = """() => {
       if (!element.closest(skip) || name !== "title") found.add(element.getAttribute(name) ?? "");
   return [...found];
 }"""
+COUNT_LINES = """cells => cells.map((cell) => {
+  const range = new Range();
+  range.selectNodeContents(cell);
+  return range.getClientRects().length;
+})"""
 WORD = re.compile(r"[A-Za-z]{2,}")
 # Facts, which have no language: what a person or the store has named, products, units.
 FACTS = (
@@ -278,3 +283,14 @@ def test_two_pages_of_one_conversation_keep_their_own_languages(shared_server: S
         page.wait_for_answer()
         expect(page.tab.get_by_role("button", name=answering)).not_to_have_count(0)
         expect(page.tab.locator("#undo")).to_have_attribute("title", undo)
+
+
+def test_words_of_the_table_of_usage_are_whole_on_a_phone(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server, locale="de-DE", viewport=NARROW)
+    page.send("What is 6 * 7?")
+    page.wait_for_answer()
+    page.tab.get_by_role("button", name="Chatmenü").click()
+    page.tab.get_by_role("button", name="Verbrauch", exact=True).click()
+    periods = page.dialog.locator("tbody th")
+    expect(periods).to_have_text(["Heute", "7 Tage", "30 Tage"])
+    assert periods.evaluate_all(COUNT_LINES) == [1, 1, 1]
