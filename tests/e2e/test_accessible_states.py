@@ -83,6 +83,30 @@ def test_a_password_that_is_being_changed(new_page: NewPage) -> None:
     expect(ann.toast).to_contain_text("The password is changed.")
 
 
+def test_a_button_of_a_dialog_shows_that_its_request_is_under_way(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.expect_lost_server()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.press_in_menu("App settings")
+    page.dialog.get_by_label("Default instructions").fill("Be brief.")
+    save = page.dialog.get_by_role("button", name="Save", exact=True)
+    page.tab.route("**/_dash-update-component*", hold)
+    for end in (Route.abort, Route.continue_):
+        save.click()
+        expect(save).to_have_attribute("aria-disabled", "true")
+        expect(save).to_have_css("opacity", "0.55")
+        expect(save).to_have_css("cursor", "progress")
+        while not held:
+            page.tab.wait_for_timeout(10)  # lets the request be routed
+        end(held.pop())
+        expect(save).not_to_have_attribute("aria-disabled", "true")
+    expect(page.dialog.get_by_text("Saved.")).to_be_visible()
+
+
 def let_scripts_run(route: Route) -> None:
     """Leave the policy of a shared page out: no script runs there, and so axe does not."""
     answer = route.fetch()

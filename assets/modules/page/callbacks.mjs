@@ -77,7 +77,7 @@ const MAX_UNSENT_MS = 1000; // a press that sends nothing in this time will not:
  *   asked for it
  */
 let ofReading = null;
-/** @type {{mark: string, isSent: boolean}|null} the press whose request has not ended */
+/** @type {{mark: string, button: Element, isSent: boolean}|null} the press whose request has not ended */
 let press = null;
 
 /** @returns {string|undefined} the id of the line in the dialog that is open, where it has one */
@@ -90,7 +90,7 @@ export const findProblemLine = () => [...document.querySelectorAll(".modal.show 
 export async function sendFromDialog(line, body, send) {
   const isReading = READING.test(body);
   const ownPress = press !== null && body.includes(`"changedPropIds":["${press.mark}.`) ? press : null;
-  if (ownPress) ownPress.isSent = true;
+  if (ownPress) showPress(ownPress);
   offerReading(line, isReading);
   try {
     const reply = await send();
@@ -101,8 +101,19 @@ export async function sendFromDialog(line, body, send) {
     showProblem(line, LOST_TEXT, isReading);
     throw error;
   } finally {
-    if (ownPress && press === ownPress) press = null;
+    if (ownPress) endPress(ownPress);
   }
+}
+
+/** Show that the request of a pressed button is under way. */
+function showPress(own) {
+  own.isSent = true;
+  own.button.setAttribute("aria-disabled", "true");
+}
+
+function endPress(own) {
+  if (press === own) press = null;
+  own.button.removeAttribute("aria-disabled");
 }
 
 /** “Try again” reads a dialog: it is of no use after a change that failed. */
@@ -134,7 +145,7 @@ export function watchNetworkReturn() {
   });
 }
 
-/** Let a button with `data-once` be pressed once: it does nothing until its request has ended. */
+/** Let a button with `data-once` be pressed once: it does nothing, and says so, until its request has ended. */
 export function watchRepeatedPresses() {
   document.addEventListener(
     "click",
@@ -151,7 +162,7 @@ export function watchRepeatedPresses() {
         event.stopImmediatePropagation();
         return;
       }
-      const own = { mark: JSON.stringify((button.form ?? button).id).slice(1, -1), isSent: false };
+      const own = { mark: JSON.stringify((button.form ?? button).id).slice(1, -1), button, isSent: false };
       press = own;
       setTimeout(() => press === own && !own.isSent && (press = null), MAX_UNSENT_MS);
     },
