@@ -240,6 +240,37 @@ def test_python_writes_addresses_in_one_place(path: Path) -> None:
         assert list(find_written(ast.parse(path.read_text(encoding="utf-8")))) == []
 
 
+def find_roots(tree: ast.AST) -> Iterator[int]:
+    """Find the lines with the start page's path in a value that a browser may get: in no comparison, call or default."""
+    for node in ast.walk(tree):
+        values = [*ast.iter_child_nodes(node)]
+        if isinstance(node, ast.Call):
+            values = [] if _is_path(node) or isinstance(node.func, ast.Attribute) else node.args
+        elif isinstance(node, ast.JoinedStr):
+            values = [*node.values[:1]]
+        elif isinstance(node, ast.Dict):
+            values = [*node.values]
+        elif isinstance(node, ast.Compare | ast.BoolOp | ast.Expr | ast.arguments):
+            values = []
+        yield from (each.lineno for each in values if isinstance(each, ast.Constant) and each.value == "/")
+
+
+@pytest.mark.parametrize(
+    "path", [each for each in SOURCES if "components" in each.parts], ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_the_page_writes_the_root_address_in_one_place(path: Path) -> None:
+    assert list(find_roots(ast.parse(path.read_text(encoding="utf-8")))) == []
+
+
+def test_a_written_root_address_is_found() -> None:
+    wrong = 'a = "/" if b else None\nc(d="/")\ne = {"f": "/"}\ng("/")\nh = f"/{i}"'
+    assert sorted(find_roots(ast.parse(wrong))) == [1, 2, 3, 4, 5]
+    right = (
+        'a = build_address("/")\nb = c.partition("/")\nd = read_path(e) or "/"\nf = g == "/"\nh = f"{i}/{j}"\nk = {"/": i}'
+    )
+    assert [*find_roots(ast.parse(right))] == []
+
+
 def test_a_written_address_is_found() -> None:
     wrong = 'def f(a):\n    x = "/t/a"\n    return f"/api/{a}", f"{SHARED_PATH}?{a}", f"see /t/{a}"'
     assert [each[0] for each in find_written(ast.parse(wrong))] == ["2", "3", "3"]

@@ -279,6 +279,18 @@ def test_behind_a_proxy_a_link_is_open_and_names_nobody_unless_wanted(serve: Any
     run(story)
 
 
+def test_below_a_path_the_way_to_waymark_leads_there(start: Open) -> None:
+    async def story() -> None:
+        async with start(url_prefix="/waymark/") as app, browse(app) as stranger:
+            app.services.store.database.separate_owners()
+            with act_for("ann"):
+                share(app.services.store, "link", talked(app.services.store, "a"))
+            page = (await stranger.get("/waymark/shared?token=link")).text
+            assert re.findall(r"<a class='home' href='([^']*)'", page) == ["/waymark/"]
+
+    run(story)
+
+
 def test_links_are_made_listed_and_revoked_by_their_owner_alone(serve: Any) -> None:
     async def story() -> None:
         async with serve() as office:

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from addresses import build_address
 from checkpoints import LOCAL_OWNER, NotFoundError, StateError, act_for
 from checkpoints.interchange.document_redaction import Redact
 from checkpoints.interchange.export_options import ExportOptions
@@ -71,7 +72,7 @@ def _build_heading(services: Services, thing: SharedThing, count: int) -> Headin
     ]
     # Without a name, its bubble says enough of who asked.
     names = DocumentNames(owner, own=name or _("Question"), unknown=_("Question"))
-    home = "/" if services.store.database.separates_owners else None
+    home = build_address("/") if services.store.database.separates_owners else None
     return Heading(" ".join(filter(None, parts)), names, home, is_whole=thing.checkpoint is None)
 
 
