@@ -285,4 +285,5 @@ def test_javascript_writes_addresses_in_one_place() -> None:
     }
     assert found == {"modules/browser/addresses.mjs"}
     root = re.compile(r"""(pathname ===|leaveSession\(|replace\(|goTo\(|href:|href=|url=) ?["'`]/["'`]""")
+    assert [path.name for path in files if "path=/" in path.read_text(encoding="utf-8")] == []  # a cookie
     assert [path.name for path in files if root.search(path.read_text(encoding="utf-8"))] == []

@@ -202,6 +202,12 @@ def test_a_page_reached_without_the_path_goes_there(start: Start, visit: Visit, 
             expect(tab).to_have_url(f"{server.address}/{place}")
     page = visit(server)
     page.say("What is 2+2?")
+    page.press_in_menu("App settings")
+    with page.tab.expect_navigation():
+        page.dialog.get_by_label("Language").select_option("Deutsch")
+    expect(page.tab.locator("html")).to_have_attribute("lang", "de")
+    paths = {cookie["name"]: cookie["path"] for cookie in page.tab.context.cookies()}  # type: ignore[typeddict-item]
+    assert paths["waymark_language"] == BELOW
 
 
 def test_two_at_one_host_keep_apart(tmp_path: Path, browser: Browser) -> None:

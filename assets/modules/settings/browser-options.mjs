@@ -1,4 +1,5 @@
 /** Clientside callbacks of the options of this browser (components/browser_options.py). */
+import { buildPath } from "../browser/addresses.mjs";
 import { readOption, storeOption } from "../browser/page-options.mjs";
 import { getProperties, setProperties } from "../browser/properties.mjs";
 import { refuseInDialog } from "../page/callbacks.mjs";
@@ -19,7 +20,7 @@ const readLanguage = () =>
 /** Keep a choice, and load the page in it. Unsent messages stay, as with any reload. @param {string} language */
 function chooseLanguage(language) {
   const [tag, age] = language === SYSTEM ? ["", 0] : [language, MAX_AGE_SECONDS];
-  document.cookie = `${COOKIE}=${tag}; path=/; samesite=strict; max-age=${age}`;
+  document.cookie = `${COOKIE}=${tag}; path=${buildPath(null)}; samesite=strict; max-age=${age}`;
   location.reload();
 }
 
