@@ -1,6 +1,7 @@
 """The dialog of people and links, as a page asks for it and reports what was done in it."""
 
 import json
+import secrets
 from typing import Any
 
 import httpx
@@ -25,10 +26,12 @@ async def change(browser: httpx.AsyncClient, thread: str, trigger: str, values: 
 
 
 async def make_link(
-    browser: httpx.AsyncClient, thread: str, *, days: int = 1, checkpoint: str | None = None, **texts: Any
+    browser: httpx.AsyncClient, thread: str, *, days: int = 1, checkpoint: str | None = None, token: str = "", **texts: Any
 ) -> Any:
+    """Make a link. The token is that of an earlier request, if this repeats it."""
     about = {"id": checkpoint, "name": "a name"} if checkpoint else None
-    opened = {"share-dialog-opened.data": {"at": 1, "about": about}}
+    token = token or secrets.token_urlsafe(32)
+    opened = {"share-dialog-opened.data": {"at": 1, "about": about}, "share-next.children": token}
     return await change(browser, thread, "share-form.n_submit", opened, **NEW_LINK | {"share_days": str(days)} | texts)
 
 
@@ -47,7 +50,7 @@ async def change_members(
 
 
 async def read_dialog(browser: httpx.AsyncClient, thread: str) -> httpx.Response:
-    opened = {"share-dialog-opened.data": {"at": 1, "about": None}}
+    opened = {"share-dialog-opened.data": {"at": 1, "about": None}, "share-next.children": []}
     values = _place(thread) | opened
     return await post_callback(browser, "share-dialog-opened.data", values, output="share-dialog-body.children")
 

@@ -330,6 +330,36 @@ def test_links_are_made_listed_and_revoked_by_their_owner_alone(serve: Any) -> N
     run(story)
 
 
+def test_a_press_repeated_after_a_lost_answer_makes_one_link(serve: Any) -> None:
+    async def story() -> None:
+        async with serve() as office:
+            ann, shares = office.fill("ann"), Shares(office.app.services.store)
+            async with office.browser("ann") as browser:
+                read = (await read_dialog(browser, ann.thread)).json()["response"]
+                token = read["share-next"]["children"]
+                made = [await make_link(browser, ann.thread, token=token, days=days) for days in (1, 3)]
+                assert [read_token(each) for each in made] == [token, token]
+                with act_for("ann"):
+                    [days] = [
+                        (each.expires_at - each.created_at).days
+                        for each, _ in shares.list_links(ann.thread)
+                        if each.id != ann.share
+                    ]
+                assert days == 3  # as the form said last
+                following = made[-1]["response"]["share-next"]["children"]
+                assert read_token(await make_link(browser, ann.thread, token=following)) == following != token
+                with act_for("ann"):
+                    assert len(shares.list_links(ann.thread)) == 3
+            assert list_kinds(office)[:4] == [
+                AuditKind.SHARE,
+                AuditKind.SHARE,
+                AuditKind.SHARE_REVOKED,
+                AuditKind.SHARE,
+            ]
+
+    run(story)
+
+
 def test_fill_makes_a_link(memory_store: Store) -> None:
     """The walk of every route asks for another person's link: there has to be one."""
     memory_store.database.separate_owners()

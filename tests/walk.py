@@ -193,6 +193,7 @@ VALUES: JSON = {  # by the ids of components
     "app-settings-seen": "",
     **{"usage-by": "person", "usage-measure": "cost", "usage-period": "7"},
     **{"share-results": True, "share-files": False, "share-shows-name": True, "share-words": "heron", "share-days": "1"},
+    "share-next": "w" * 43,
     **{"bring-text": "walked", "bring-messages": ["<message>"], "undo-state": {"version": None}},
     **{"compare-shown": "one", "again-first": "<message>", "again-model": " ", "again-instructions": "walked"},
     **{"share-name": "ann", "share-role": "reader", "member-role": "reader"},

@@ -67,7 +67,10 @@ class Shares:
 
     @retry_contended
     def make_link(self, token: str, link: NewShare) -> Share:
-        """Make a link with this token. Raises `InvalidShareError`, and `NotFoundError` for an unknown place."""
+        """Make a link with this token. It replaces one that an earlier request with the same token has made.
+
+        Raises `InvalidShareError`, and `NotFoundError` for an unknown place.
+        """
         if not 1 <= link.days <= MAX_SHARE_DAYS:
             raise InvalidShareError(sentence("A link works for 1 to {days} days.", days=MAX_SHARE_DAYS))
         now = self._store.now()
@@ -77,6 +80,10 @@ class Shares:
                 checkpoint_rows.select_live_checkpoint(connection, link.thread_id, link.checkpoint_id)
             of_thread = _share.thread_id == link.thread_id
             connection.execute(sa.delete(schema.share).where(of_thread, _share.expires_at <= from_time(now)))
+            repeated = sa.delete(schema.share).where(of_thread, _share.token_hash == _hash(token)).returning(_share.id)
+            if replaced := connection.scalar(repeated):
+                of_replaced = {"thread": link.thread_id, "link": replaced}
+                audit_rows.insert_entry(connection, now, AuditKind.SHARE_REVOKED, of_replaced)
             count = connection.scalar(sa.select(sa.func.count()).select_from(schema.share).where(of_thread)) or 0
             if count >= MAX_SHARES_OF_THREAD:
                 raise InvalidShareError(

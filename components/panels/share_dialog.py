@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from dash import Dash, Input, Output, State, html
+from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from dash_bootstrap_components import Checkbox, Form, Label, Select
@@ -66,6 +66,8 @@ class Ids(StrEnum):
     WORDS = "share-words"
     DAYS = "share-days"
     LINK = "share-link"
+    # The token of the link to be made next.
+    NEXT = "share-next"
 
 
 GUARDED: Any = {"prevent_initial_call": True, "on_error": partial(report_in, Ids.DIALOG)}
@@ -98,7 +100,7 @@ def build_fields() -> list[Component]:
     """Build the forms. The style sheet hides each until a reading has filled the part above it."""
     people = [html.Div(id=Ids.LET_IN), _build_let_in(), html.Ul(id=Ids.MEMBERS)]
     made = link_field.build_link_field(Ids.LINK, _("The link is shown only now."))
-    links = [html.Div(id=Ids.SCOPE), _build_form(), made]
+    links = [html.Div(id=Ids.SCOPE), _build_form(), made, html.Div(id=Ids.NEXT, hidden=True)]
     return [html.Section(people, className="share"), html.Section(links, className="share")]
 
 
@@ -144,8 +146,12 @@ def _build_submit(text: str) -> Component:
     return html.Button(text, type="submit", className="btn btn-primary", **once)
 
 
-async def read(services: Services, thread_id: str | None, opened: Any, href: Any) -> Sequence[Any]:
-    """Return the content of the parts. Members see the people, and a checkpoint is shared by links alone."""
+async def read(services: Services, thread_id: str | None, opened: Any, href: Any, token: Any) -> Sequence[Any]:
+    """Return the content of the parts. Members see the people, and a checkpoint is shared by links alone.
+
+    The token of the next link stays until that is made, so a press whose answer was lost makes the same link when it is
+    repeated. An opening empties it.
+    """
     checkpoint = check_shape(_Opened, opened, "opened")["about"]
     address = check_shape(str, href, "href")
     people = await services.read_snapshot(MemberRequests(services).describe, thread_id or "")
@@ -156,11 +162,15 @@ async def read(services: Services, thread_id: str | None, opened: Any, href: Any
     let_in = share_lists.build_let_in() if is_owner and has_people else []
     members = share_lists.build_people(people) if has_people else []
     if not is_owner:
-        return [], [], let_in, members
+        return [], [], let_in, members, no_update
     links = await services.read_snapshot(Shares(services.store).list_links, thread_id or "")
     host = urlsplit(address).hostname
     scope = share_lists.build_scope(host, is_checkpoint=checkpoint is not None, is_below_people=has_people)
-    return share_lists.build_links(links), scope, let_in, members
+    return share_lists.build_links(links), scope, let_in, members, no_update if token else _create_token()
+
+
+def _create_token() -> str:
+    return secrets.token_urlsafe(32)
 
 
 def register(app: Dash, services: Services) -> None:
@@ -175,10 +185,12 @@ def _register_make_link(app: Dash, services: Services) -> None:
     @app.callback(
         changed_output(Ids.DIALOG),
         Output(Ids.LINK, "value"),
+        Output(Ids.NEXT, "children", allow_duplicate=True),
         Input(Ids.FORM, "n_submit"),
         State(f"{Ids.DIALOG}-opened", "data"),
         State(page_state.Ids.URL, "pathname"),
         State(page_state.Ids.URL, "href"),
+        State(Ids.NEXT, "children"),
         *(State(each, "value") for each in (Ids.RESULTS, Ids.FILES, Ids.SHOWS_NAME, Ids.WORDS, Ids.DAYS)),
         **GUARDED,
     )
@@ -187,20 +199,21 @@ def _register_make_link(app: Dash, services: Services) -> None:
         opened: _Opened,
         pathname: str,
         href: str,
+        token: Annotated[str, Limits(pattern=r"^[\w-]{43}$")],
         results: bool,
         files: bool,
         shows_name: bool,
         words: str | None,
         days: Annotated[str, Limits(pattern=r"^\d{1,4}$")],
-    ) -> tuple[float, str]:
+    ) -> tuple[float, str, str]:
         lines = tuple(line.strip() for line in (words or "").splitlines() if line.strip())
         redaction = Redaction(results, lines, files) if lines or results or files else None
         checkpoint = opened["about"] and opened["about"]["id"]
-        token = secrets.token_urlsafe(32)
         new = NewShare(_name_thread(pathname), checkpoint, int(days), redaction, shows_name)
         await services.run_blocking(Shares(services.store).make_link, token, new)
         place = urlsplit(href)
-        return mark_change(), f"{place.scheme}://{place.netloc}{build_address(SHARED_PATH)}?token={token}"
+        link = f"{place.scheme}://{place.netloc}{build_address(SHARED_PATH)}?token={token}"
+        return mark_change(), link, _create_token()
 
 
 def _register_revoke_link(app: Dash, services: Services) -> None:
@@ -275,7 +288,7 @@ DIALOG = ReadDialog(
     Ids.BUTTON,
     read,
     fields=build_fields,
-    parts=[Ids.SCOPE, Ids.LET_IN, Ids.MEMBERS],
-    states=[State(f"{Ids.DIALOG}-opened", "data"), State(page_state.Ids.URL, "href")],
+    parts=[Ids.SCOPE, Ids.LET_IN, Ids.MEMBERS, Ids.NEXT],
+    states=[State(f"{Ids.DIALOG}-opened", "data"), State(page_state.Ids.URL, "href"), State(Ids.NEXT, "children")],
 )
 PANEL = Panel(register=register, read_dialogs=[DIALOG], buttons=buttons, show=show)

@@ -1,12 +1,13 @@
 """Links in the browser: made in one, opened in another without an account, revoked and ended; and the log of it."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 import sqlalchemy as sa
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from playwright.sync_api import Page as Tab
 
 from tests.browser import PATIENCE_MS
@@ -160,6 +161,32 @@ def test_a_link_that_could_not_be_made_is_said_until_one_is(shared_server: Serve
     make.click()
     expect(page.dialog.get_by_test_id("share-link")).to_have_count(1)
     expect(page.dialog.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_press_repeated_after_a_lost_answer_makes_one_link(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    page.press_in_menu("Share…")
+    make = page.dialog.get_by_role("button", name="Make a link")
+    make.wait_for()
+
+    def lose_answer(route: Route) -> None:
+        if "share-form.n_submit" in (route.request.post_data or ""):
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.tab.route("**/_dash-update-component*", lose_answer)
+    page.expected.append("ERR_FAILED|Callback failed")
+    make.click()
+    expect(page.dialog.get_by_role("alert")).to_contain_text("The server does not answer.")
+    page.tab.unroute("**/_dash-update-component*")
+    make.click()
+    expect(page.dialog.get_by_label("The link is shown only now.")).to_have_value(re.compile("token="))
+    expect(page.dialog.get_by_test_id("share-link")).to_have_count(1)
+    make.click()
+    expect(page.dialog.get_by_test_id("share-link")).to_have_count(2)
 
 
 def test_120_hostile_texts_run_and_load_nothing_in_a_shared_page(start: Start, visit: Visit, stranger: Stranger) -> None:
