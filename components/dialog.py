@@ -269,10 +269,13 @@ class RowId(TypedDict):
 
 def build_row_label(text: str, kind: str, row: str, class_name: str | None = None) -> Component:
     """Build the label of a row's field."""
-    # Dash writes an id this way.
-    identifier = json.dumps({"row": row, "type": kind}, separators=(",", ":"), ensure_ascii=False)
-    label: Component = Label(text, html_for=identifier, className=class_name)
+    label: Component = Label(text, html_for=write_row_id(kind, row), className=class_name)
     return label
+
+
+def write_row_id(kind: str, row: str) -> str:
+    """Write the id of a part of a row as Dash does in the page."""
+    return json.dumps({"row": row, "type": kind}, separators=(",", ":"), ensure_ascii=False)
 
 
 def is_read_again(identifier: str) -> bool:

@@ -12,7 +12,7 @@ from checkpoints import get_acting_owner
 from checkpoints.people.shares import Share
 from checkpoints.rows.member_rows import Member
 from checkpoints.values.model import ThreadRole
-from components.dialog import build_row_button, build_row_label
+from components.dialog import build_row_button, build_row_label, write_row_id
 from components.members import ConversationPeople
 from components.views.audit_sentences import describe_person
 from components.widgets import Time
@@ -57,22 +57,26 @@ def build_links(links: Sequence[tuple[Share, str | None]]) -> list[Component]:
 
 
 def _build_link(share: Share, name: str | None) -> Component:
+    """Build the line of a link. The second at which it was made tells it from others, also in its button's name."""
     purpose = _("Checkpoint {name}", name=name or "–") if share.checkpoint_id else _("The conversation")
+    made = _put_time(_("made {time}", time="\0"), share.created_at.isoformat(), name="seconds")
+    named = html.Span([purpose, " · ", *made], id=f"share-link-{share.id}")
     facts: list[list[Any]] = [
-        _put_time(_("made {time}", time="\0"), share.created_at.isoformat()),
         _put_time(_("ends {time}", time="\0"), share.expires_at.isoformat()),
         [ngettext("opened {count} time", "opened {count} times", share.opened)],
         *([[_("parts left out")]] if share.redaction else []),
         *([[_("with your name")]] if share.shows_name else []),
     ]
     joined = [part for fact in facts for part in (" · ", *fact)][1:]
-    revoke = build_row_button(_("Revoke"), "share-revoke", share.id, _("Revoke: {purpose}", purpose=purpose))
-    return build_line("share-link", purpose, joined, [revoke])
+    # The name of the button has the time as the browser writes it.
+    label: Any = {"aria-labelledby": f"{write_row_id('share-revoke', share.id)} {named.id}"}
+    revoke = build_row_button(_("Revoke"), "share-revoke", share.id, **label)
+    return build_line("share-link", named, joined, [revoke])
 
 
-def _put_time(sentence: str, moment: str) -> list[Any]:
+def _put_time(sentence: str, moment: str, **options: Any) -> list[Any]:
     before, _mark, after = sentence.partition("\0")
-    return [part for part in (before, Time(data=moment), after) if part != ""]
+    return [part for part in (before, Time(data=moment, **options), after) if part != ""]
 
 
 def build_people(people: ConversationPeople) -> list[Component]:

@@ -69,7 +69,10 @@ class Message(_Widget):
 
 
 class Time(_Widget):
-    """A moment, `data` in ISO-8601, in the browser's time zone. With the name “age”, it says how long ago."""
+    """A moment, `data` in ISO-8601, in the browser's time zone. With the name “age”, it says how long ago.
+
+    With the name “seconds”, it has them.
+    """
 
 
 def build_menu_item(icon: str, name: str, identifier: str, **options: Any) -> Component:

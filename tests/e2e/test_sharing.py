@@ -189,6 +189,18 @@ def test_a_press_repeated_after_a_lost_answer_makes_one_link(shared_server: Serv
     expect(page.dialog.get_by_test_id("share-link")).to_have_count(2)
 
 
+def test_a_line_says_to_the_second_when_its_link_was_made_and_so_does_its_button(
+    shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    page.press_in_menu("Share…")
+    make_link(page)
+    name = page.dialog.get_by_test_id("share-link").locator("p").first
+    expect(name).to_have_text(re.compile(r"^The conversation · made \d+ \w+ \d{4}, \d\d:\d\d:\d\d$"))
+    expect(page.dialog.get_by_role("button", name=f"Revoke {name.inner_text()}", exact=True)).to_have_count(1)
+
+
 def test_120_hostile_texts_run_and_load_nothing_in_a_shared_page(start: Start, visit: Visit, stranger: Stranger) -> None:
     server = start()
     server.stop()

@@ -16,10 +16,11 @@ export function useNow() {
 
 /**
  * A Dash component.
- * @param {{data: string, name?: "age"}} props `data` is ISO-8601; with the name "age", it is shown as “5 min ago”
+ * @param {{data: string, name?: "age"|"seconds"}} props `data` is ISO-8601; with the name "age", it is shown as
+ *   “5 min ago”, and with "seconds" with these
  */
 export function Time({ data, name }) {
   const now = useNow();
-  const whole = formatDateTime(data);
+  const whole = formatDateTime(data, name === "seconds");
   return h("time", { dateTime: data, title: whole }, name === "age" ? formatAge(data, now) : whole);
 }

@@ -70,11 +70,12 @@ export function nameAgeGroup(iso, now) {
 }
 
 /** @returns {string} the full local date and time, for tooltips */
-export function formatDateTime(iso) {
+export function formatDateTime(iso, hasSeconds = false) {
   const time = Date.parse(iso);
   if (Number.isNaN(time)) return "";
   const date = new Date(time);
-  return `${formatDay(date)} ${date.getFullYear()}, ${formatTimeOfDay(date)}`;
+  const seconds = hasSeconds ? `:${String(date.getSeconds()).padStart(2, "0")}` : "";
+  return `${formatDay(date)} ${date.getFullYear()}, ${formatTimeOfDay(date)}${seconds}`;
 }
 
 /** @returns {string} the local time of day, "14:05" */
