@@ -201,6 +201,19 @@ def test_a_line_says_to_the_second_when_its_link_was_made_and_so_does_its_button
     expect(page.dialog.get_by_role("button", name=f"Revoke {name.inner_text()}", exact=True)).to_have_count(1)
 
 
+def test_the_dialog_of_a_conversation_closes_when_that_is_deleted_in_another_tab(
+    shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    page.say("Where do the bitterns boom?")
+    other = visit(shared_server, page.tab.url.removeprefix(shared_server.origin), beside=page)
+    page.press_in_menu("Share…")
+    page.dialog.get_by_role("button", name="Make a link").wait_for()
+    other.tab.get_by_role("button", name="Delete Where do the bitterns boom?").click()
+    other.confirm("Delete")
+    expect(page.dialog).to_have_count(0)
+
+
 def test_120_hostile_texts_run_and_load_nothing_in_a_shared_page(start: Start, visit: Visit, stranger: Stranger) -> None:
     server = start()
     server.stop()

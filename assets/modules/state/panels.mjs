@@ -150,6 +150,7 @@ export async function readPanels(pathname, update, shownWindow) {
   if (!isCurrent(begun, read)) return;
   shownRead = begun.number;
   Object.assign(page, { shown: pathname, begun: null });
+  if (getData("transcript")?.thread && !read.transcript?.data.thread) closeDialogs(); // it was deleted elsewhere
   showReading(read);
   await waitForPaint();
   if (page.shown === pathname) reportShown(pathname);
@@ -161,7 +162,7 @@ const isCurrent = ({ number, pathname, shown }, read) =>
   pathname === (page.going ?? page.pathname) &&
   (shown === countShown() || !isOlder(read)); // else the server has gone back, to a backup: it is right
 
-/** Close the dialogs of what was left. A callback of each dialog would run whenever a page begins. */
+/** Close the dialogs of what was left, or is gone. A callback of each dialog would run whenever a page begins. */
 function closeDialogs() {
   for (const dialog of document.querySelectorAll(".modal.show[aria-labelledby]")) {
     const id = String(dialog.getAttribute("aria-labelledby")).replace(/-title$/, "");
