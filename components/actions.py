@@ -13,12 +13,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.run.candidates import MAX_MODELS
-from checkpoints import Caller, StateError
+from checkpoints import Caller, NotFoundError, StateError
 from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from components import page_state
 from components.services import Services, read_caller
 from components.shapes import Count, MalformedRequestError, RequestId, check_selection, check_shape
-from words import say
+from words import _, say
 
 # In these fields null has a meaning of its own, or means nothing.
 _NULL_FIELDS = ("version", "good", "choice", "files")
@@ -131,7 +131,7 @@ class Action:
 
     def refuse(self, reason: object) -> dict[str, Any]:
         """Return a reply after which the browser keeps the user's text and shows the reason."""
-        return {"request_id": self.fields["request_id"], "ok": False, "text": say(reason)}
+        return {"request_id": self.fields["request_id"], "ok": False, "text": say_refusal(reason)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +149,17 @@ Handlers = Mapping[str, Handler]
 Refusal = Callable[[Action, StateError], Answer]
 
 
-def refuse_with_toast(_: Action, error: StateError) -> Answer:
-    return Answer(page_state.report_problem(str(error)))
+def say_refusal(reason: object) -> str:
+    """Return the sentence for a refusal. That of a thing that is not found names an id, which tells a person nothing."""
+    return (
+        _("This no longer exists. It may have been deleted on another page.")
+        if isinstance(reason, NotFoundError)
+        else say(reason)
+    )
+
+
+def refuse_with_toast(_action: Action, error: StateError) -> Answer:
+    return Answer(page_state.report_problem(say_refusal(error)))
 
 
 @dataclass(frozen=True, slots=True)

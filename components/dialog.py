@@ -20,11 +20,11 @@ from typing_extensions import TypedDict
 from checkpoints import StateError
 from checkpoints.values.limits import MAX_LABEL_CHARS
 from components import page_state
-from components.actions import Action, Answer, Handler
+from components.actions import Action, Answer, Handler, say_refusal
 from components.properties import find_triggered_value, set_properties
 from components.services import Services
 from components.shapes import check_shape
-from words import N_, _, say
+from words import N_, _
 
 CONFIRM = "confirm"
 # An id, or a name with a word before it.
@@ -290,7 +290,7 @@ def report_in(identifier: str, error: Exception) -> None:
     """
     if not isinstance(error, StateError):
         raise error
-    show_problem(identifier, say(error))
+    show_problem(identifier, say_refusal(error))
 
 
 def show_problem(identifier: str, text: str) -> None:

@@ -10,6 +10,8 @@ from tests.running_app import JSON, ORIGIN, post_callback
 
 NEW_LINK: JSON = {"share_results": False, "share_files": False, "share_shows_name": False, "share_words": None}
 
+GONE = "This no longer exists. It may have been deleted on another page."
+
 
 def row(kind: str, name: str, part: str = "n_clicks") -> str:
     """Return what a part of a row triggers."""

@@ -12,7 +12,7 @@ from checkpoints.values import files, serde
 from checkpoints.values.files import File
 from checkpoints.values.sentence import sentence
 from components import page_state
-from components.actions import Action, Answer, Handlers
+from components.actions import Action, Answer, Handlers, say_refusal
 from components.panels import approval, compact_command
 from components.services import Services
 from components.shapes import MalformedRequestError
@@ -232,7 +232,7 @@ def refuse_action(action: Action, error: StateError) -> Answer:
         return Answer(page_state.build_update(go=build_address("/")))
     if action.kind in EDIT_ACTIONS:
         return Answer(page_state.refresh_panels(action.last_update), action.refuse(error))
-    return Answer(page_state.report_problem(str(error)), action.refuse(error))
+    return Answer(page_state.report_problem(say_refusal(error)), action.refuse(error))
 
 
 def find_notice_operation(store: Store, thread_id: str) -> Operation | None:

@@ -130,4 +130,4 @@ def test_a_subject_keeps_the_version_that_the_user_saw(tmp_path: Path) -> None:
 def test_a_confirmation_that_is_refused_closes_with_a_toast(tmp_path: Path) -> None:
     left, answer = confirm_deletion(tmp_path / "data", "/", checkpoint="none")
     assert (left, answer.json()["delete-checkpoint"]["is_open"]) == (1, False)
-    assert "no checkpoint 'none'" in answer.json()["head"]["data"]["toast"]["text"]
+    assert "no longer exists" in answer.json()["head"]["data"]["toast"]["text"]

@@ -144,7 +144,7 @@ def test_a_conversation_that_was_deleted_in_another_tab_takes_no_message(mine: P
     mine.act("threads", "delete", thread=thread)
     deleted = mine.confirm("delete-thread")
     reply = yours.send("are you there?")
-    assert (reply["ok"], "There is no conversation" in reply["text"]) == (False, True)
+    assert (reply["ok"], "no longer exists" in reply["text"]) == (False, True)
     mine.undo_in_toast(deleted["head"]["data"])
     mine.thread = thread
     assert asked(mine) == ["first question", "second question"]
