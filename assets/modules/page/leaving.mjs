@@ -2,7 +2,7 @@
 import { SIGN_IN, buildApi } from "../browser/addresses.mjs";
 import { showToast, showToastWhenFree } from "../controls/toast.mjs";
 import { readRefusal } from "../requests/send.mjs";
-import { NEW_PAGE_EVENT, fetchAsPage, leaveSession, removePageKey, setLeaving } from "../requests/session.mjs";
+import { NEW_PAGE_EVENT, UNAUTHORIZED, fetchAsPage, leaveSession, removePageKey, setLeaving } from "../requests/session.mjs";
 import { _ } from "../words/words.mjs";
 
 /** Wait for the event. The answer that has told may bring a toast of its own, such as Undo. */
@@ -27,9 +27,9 @@ async function signOut() {
   const reply = await fetchAsPage(buildApi("sessions/current/end"), { method: "POST" }).catch(() => null);
   if (reply?.ok) {
     removePageKey();
-    leaveSession(`${SIGN_IN}?signed-out=`); // a provider signs out, too
-    return;
+    return leaveSession(`${SIGN_IN}?signed-out=`); // a provider signs out, too
   }
+  if (reply?.status === UNAUTHORIZED) return leaveSession();
   setLeaving(false);
   showToast(reply ? await readRefusal(reply, FAILED_TEXT) : FAILED_TEXT);
 }

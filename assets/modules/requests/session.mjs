@@ -18,7 +18,7 @@ export function removePageKey() {
 
 export const NEW_PAGE_EVENT = "waymark-new-page";
 const PERSON = nameStored("waymark.person"); // sign-in.js keeps it
-const UNAUTHORIZED = 401;
+export const UNAUTHORIZED = 401;
 const CONFLICT = 409;
 
 /** @returns {string|null} who has signed in in this browser last */
@@ -88,7 +88,7 @@ export async function fetchInSession(send) {
   if (leaveToAnother()) throw new TypeError("Another person is signed in.");
   const reply = await send();
   const { status, headers } = reply;
-  if (status === UNAUTHORIZED) leaveSession();
+  if (status === UNAUTHORIZED && !isPageLeft) leaveSession(); // a page that is left already goes to a place of its own
   if (status === CONFLICT && headers.has("Waymark-Person")) leaveSession(buildPath(null)); // of another person
   const version = headers.get("Waymark-Page");
   const ownFiles = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]")).href;
