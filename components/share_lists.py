@@ -60,7 +60,8 @@ def _build_link(share: Share, name: str | None) -> Component:
     """Build the line of a link. The second at which it was made tells it from others, also in its button's name."""
     purpose = _("Checkpoint {name}", name=name or "–") if share.checkpoint_id else _("The conversation")
     made = _put_time(_("made {time}", time="\0"), share.created_at.isoformat(), name="seconds")
-    named = html.Span([purpose, " · ", *made], id=f"share-link-{share.id}")
+    name_id = f"share-link-{share.id}"
+    named = html.Span([purpose, " · ", *made], id=name_id)
     facts: list[list[Any]] = [
         _put_time(_("ends {time}", time="\0"), share.expires_at.isoformat()),
         [ngettext("opened {count} time", "opened {count} times", share.opened)],
@@ -69,7 +70,7 @@ def _build_link(share: Share, name: str | None) -> Component:
     ]
     joined = [part for fact in facts for part in (" · ", *fact)][1:]
     # The name of the button has the time as the browser writes it.
-    label: Any = {"aria-labelledby": f"{write_row_id('share-revoke', share.id)} {named.id}"}
+    label: Any = {"aria-labelledby": f"{write_row_id('share-revoke', share.id)} {name_id}"}
     revoke = build_row_button(_("Revoke"), "share-revoke", share.id, **label)
     return build_line("share-link", named, joined, [revoke])
 
