@@ -58,7 +58,7 @@
  *   questions
  * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a user graph at work
  * @typedef {{run: string, text: string, asking: boolean, waiting: boolean, complete: boolean, model: string,
- *   closable: boolean,   place: string}} RerunView  `text` says how far it is
+ *   closable: boolean, place: string}} RerunView  `text` says how far it is
  * @typedef {{version: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation;
  *   `place` is where a restore went, and `keepable` that it removed messages which no branch keeps
  * @typedef {{checkpoints: {id: string, name: string, created_by: "user"|"agent"|"judge"|"system"}[], more: number}}
