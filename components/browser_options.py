@@ -1,6 +1,6 @@
 """The options of this browser, for all conversations. Each takes effect at once, and the browser alone keeps it.
-Another language waits until the default instructions are saved, because it loads the page again.
 
+Another language waits until the default instructions are saved, because it loads the page again.
 See assets/modules/settings/browser-options.mjs.
 """
 

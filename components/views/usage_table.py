@@ -149,6 +149,8 @@ def _lay_out(tick_format: str, named_days: Sequence[str]) -> dict[str, Any]:
     return {
         "barmode": "stack",
         "bargap": 0.25,
+        # The page's own: Plotly measures the names in it, and cuts them there.
+        "font": {"family": 'Inter, "Inter fallback", system-ui, sans-serif'},
         "margin": {"l": 48, "r": 8, "t": 8, "b": 32},
         "paper_bgcolor": clear,
         "plot_bgcolor": clear,
