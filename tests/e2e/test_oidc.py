@@ -6,11 +6,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from playwright.sync_api import Page as Tab
 
 from tests.app_process import read_environment
@@ -64,6 +65,9 @@ def new_page(request: pytest.FixtureRequest, tmp_path: Path, browser: Browser, i
         yield open_page
 
 
+READ_PANELS = "window.dash_clientside.set_props('head', { data: { tick: Date.now() / 1000 } })"
+
+
 def press_sign_in(tab: Tab) -> None:
     tab.get_by_role("button", name="Sign in").click()
     expect(tab.get_by_role("heading", name="Authorize Client")).to_be_visible()
@@ -100,6 +104,30 @@ def test_people_come_by_the_provider_with_the_roles_of_their_groups(new_page: Ne
     sign_in(bob, "b2")
     expect(bob.log).to_contain_text("The kingfisher")
     assert urlsplit(bob.tab.url).path == address
+
+
+def test_a_reading_that_finds_the_session_ended_keeps_nobody_from_the_provider(new_page: NewPage) -> None:
+    page = new_page()
+    page.tab.goto(page.server.links[-1])
+    sign_in(page, "b2")
+    page.say("The kingfisher digs a tunnel")
+    page.open_menu()
+    reading, leaving = hold(page, "**/api/panels"), hold(page, "**/sign-in?signed-out=")
+    with page.tab.expect_request("**/api/panels"):
+        page.tab.evaluate(READ_PANELS)
+    with page.tab.expect_request("**/sign-in?signed-out="):
+        page.tab.get_by_role("button", name="Sign out").click(no_wait_after=True)
+    with page.tab.expect_response("**/api/panels") as answer:
+        reading[0].continue_()
+    assert answer.value.status == HTTPStatus.UNAUTHORIZED
+    leaving[0].continue_()
+    expect(page.tab.get_by_role("button", name="End session")).to_be_visible()  # of the provider
+
+
+def hold(page: Page, address: str) -> list[Route]:
+    held: list[Route] = []
+    page.tab.route(address, lambda route: held.append(route))  # noqa: PLW0108  it marks the function
+    return held
 
 
 def test_whoever_is_refused_reads_why_and_finds_the_way_back(new_page: NewPage) -> None:
