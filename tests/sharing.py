@@ -33,7 +33,7 @@ async def make_link(
     """Make a link. The token is that of an earlier request, if this repeats it."""
     about = {"id": checkpoint, "name": "a name"} if checkpoint else None
     token = token or secrets.token_urlsafe(32)
-    opened = {"share-dialog-opened.data": {"at": 1, "about": about}, "share-next.children": token}
+    opened = {"share-dialog-opened.data": {"at": 1, "about": about}, "share-next.data": token}
     return await change(browser, thread, "share-form.n_submit", opened, **NEW_LINK | {"share_days": str(days)} | texts)
 
 
@@ -52,7 +52,7 @@ async def change_members(
 
 
 async def read_dialog(browser: httpx.AsyncClient, thread: str) -> httpx.Response:
-    opened = {"share-dialog-opened.data": {"at": 1, "about": None}, "share-next.children": []}
+    opened = {"share-dialog-opened.data": {"at": 1, "about": None}, "share-next.data": None}
     values = _place(thread) | opened
     return await post_callback(browser, "share-dialog-opened.data", values, output="share-dialog-body.children")
 

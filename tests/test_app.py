@@ -81,7 +81,6 @@ def test_only_the_head_and_dialogs_have_several_writers(
         "prompts-deleted.data",
         "people-erased.children",
         "people-link.value",
-        "share-next.children",
     }
     assert {name for name in shared if not name.endswith(of_dialogs)} - of_panels == {"head.data"}
 

@@ -124,6 +124,7 @@ def blur(text: str, things: Things, *others: str) -> str:
     for each in sorted({*astuple(things), *others}, key=len, reverse=True):
         text = text.replace(each, "ID")
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID", text)
+    text = re.sub(r"expires=[^;]+", "TIME", text)
     text = re.sub(r"receipt\W+\w+", "RANDOM", text)
     text = re.sub(r'"end_id":"[^"]+"|\{"id":"[\w-]{22}"\}', "RANDOM", text)
     return re.sub(r'\d{4}-\d\d-\d\dT[\d:.]+(\+00:00|Z)?|"(tick|data)": ?[\d.]+', "TIME", text)

@@ -335,8 +335,8 @@ def test_a_press_repeated_after_a_lost_answer_makes_one_link(serve: Any) -> None
         async with serve() as office:
             ann, shares = office.fill("ann"), Shares(office.app.services.store)
             async with office.browser("ann") as browser:
-                read = (await read_dialog(browser, ann.thread)).json()["response"]
-                token = read["share-next"]["children"]
+                read = (await read_dialog(browser, ann.thread)).json()
+                token = read["sideUpdate"]["share-next"]["data"]
                 made = [await make_link(browser, ann.thread, token=token, days=days) for days in (1, 3)]
                 assert [read_token(each) for each in made] == [token, token]
                 with act_for("ann"):
@@ -346,7 +346,7 @@ def test_a_press_repeated_after_a_lost_answer_makes_one_link(serve: Any) -> None
                         if each.id != ann.share
                     ]
                 assert days == 3  # as the form said last
-                following = made[-1]["response"]["share-next"]["children"]
+                following = made[-1]["response"]["share-next"]["data"]
                 assert read_token(await make_link(browser, ann.thread, token=following)) == following != token
                 with act_for("ann"):
                     assert len(shares.list_links(ann.thread)) == 3

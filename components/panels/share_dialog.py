@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, Input, Output, State, ctx, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from dash_bootstrap_components import Checkbox, Form, Label, Select
@@ -100,7 +100,7 @@ def build_fields() -> list[Component]:
     """Build the forms. The style sheet hides each until a reading has filled the part above it."""
     people = [html.Div(id=Ids.LET_IN), _build_let_in(), html.Ul(id=Ids.MEMBERS)]
     made = link_field.build_link_field(Ids.LINK, _("The link is shown only now."))
-    links = [html.Div(id=Ids.SCOPE), _build_form(), made, html.Div(id=Ids.NEXT, hidden=True)]
+    links = [html.Div(id=Ids.SCOPE), _build_form(), made, dcc.Store(id=Ids.NEXT)]
     return [html.Section(people, className="share"), html.Section(links, className="share")]
 
 
@@ -149,8 +149,8 @@ def _build_submit(text: str) -> Component:
 async def read(services: Services, thread_id: str | None, opened: Any, href: Any, token: Any) -> Sequence[Any]:
     """Return the content of the parts. Members see the people, and a checkpoint is shared by links alone.
 
-    The token of the next link stays until that is made, so a press whose answer was lost makes the same link when it is
-    repeated. An opening empties it.
+    The token of the next link stays until that is made, or the dialog is opened again. So a press whose answer was lost
+    makes the same link when it is repeated.
     """
     checkpoint = check_shape(_Opened, opened, "opened")["about"]
     address = check_shape(str, href, "href")
@@ -162,11 +162,13 @@ async def read(services: Services, thread_id: str | None, opened: Any, href: Any
     let_in = share_lists.build_let_in() if is_owner and has_people else []
     members = share_lists.build_people(people) if has_people else []
     if not is_owner:
-        return [], [], let_in, members, no_update
+        return [], [], let_in, members
+    if not token or ctx.triggered_id == f"{Ids.DIALOG}-opened":
+        set_properties(Ids.NEXT, {"data": _create_token()})
     links = await services.read_snapshot(Shares(services.store).list_links, thread_id or "")
     host = urlsplit(address).hostname
     scope = share_lists.build_scope(host, is_checkpoint=checkpoint is not None, is_below_people=has_people)
-    return share_lists.build_links(links), scope, let_in, members, no_update if token else _create_token()
+    return share_lists.build_links(links), scope, let_in, members
 
 
 def _create_token() -> str:
@@ -185,12 +187,12 @@ def _register_make_link(app: Dash, services: Services) -> None:
     @app.callback(
         changed_output(Ids.DIALOG),
         Output(Ids.LINK, "value"),
-        Output(Ids.NEXT, "children", allow_duplicate=True),
+        Output(Ids.NEXT, "data"),
         Input(Ids.FORM, "n_submit"),
         State(f"{Ids.DIALOG}-opened", "data"),
         State(page_state.Ids.URL, "pathname"),
         State(page_state.Ids.URL, "href"),
-        State(Ids.NEXT, "children"),
+        State(Ids.NEXT, "data"),
         *(State(each, "value") for each in (Ids.RESULTS, Ids.FILES, Ids.SHOWS_NAME, Ids.WORDS, Ids.DAYS)),
         **GUARDED,
     )
@@ -288,7 +290,7 @@ DIALOG = ReadDialog(
     Ids.BUTTON,
     read,
     fields=build_fields,
-    parts=[Ids.SCOPE, Ids.LET_IN, Ids.MEMBERS, Ids.NEXT],
-    states=[State(f"{Ids.DIALOG}-opened", "data"), State(page_state.Ids.URL, "href"), State(Ids.NEXT, "children")],
+    parts=[Ids.SCOPE, Ids.LET_IN, Ids.MEMBERS],
+    states=[State(f"{Ids.DIALOG}-opened", "data"), State(page_state.Ids.URL, "href"), State(Ids.NEXT, "data")],
 )
 PANEL = Panel(register=register, read_dialogs=[DIALOG], buttons=buttons, show=show)

@@ -162,7 +162,7 @@ def test_a_person_gets_another_role_and_a_new_password_and_is_erased(new_page: N
     keys.type("bob")
     look_at(ann, "the erasure of a person")
     keys.press(button(ann.dialog, "Erase for good"))
-    expect(ann.dialog.get_by_role("status")).to_have_text("bob is erased.")
+    expect(ann.dialog.get_by_text("bob is erased.")).to_have_role("status")
     expect(ann.dialog.get_by_test_id("person")).to_have_count(1)
     expect_focus_in_dialog(ann)
     look_at(ann, "people after an erasure")

@@ -6,7 +6,7 @@ import { _ } from "../words/words.mjs";
 
 /** @param {{id: string, name: string}} checkpoint */
 export const shareCheckpoint = (checkpoint) =>
-  openDialogAbout(checkpoint, "share-dialog", "share-scope", "share-let-in", "share-members", "share-next");
+  openDialogAbout(checkpoint, "share-dialog", "share-scope", "share-let-in", "share-members");
 
 /**
  * Clientside callback: show a link that was made, focused and selected, and copy it (components/link_field.py).
