@@ -27,8 +27,9 @@ import { watchSignOut, watchVersion } from "./modules/page/leaving.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
 import { closeSheets, leaveSheets, watchPanes } from "./modules/page/panes.mjs";
 import { actOnCompared, appendDraft, choosePlaces } from "./modules/dialogs/places.mjs";
-import { insertPromptOfRow, readPrompts } from "./modules/dialogs/prompts.mjs";
+import { PromptVariables, insertPromptOfRow, readPrompts } from "./modules/dialogs/prompts.mjs";
 import { showLink } from "./modules/dialogs/sharing.mjs";
+import { Palette } from "./modules/page/palette.mjs";
 import { cycleTheme } from "./modules/page/theme.mjs";
 import { followOutage } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/state/show-message.mjs";
@@ -43,7 +44,7 @@ import { Transcript } from "./modules/transcript/transcript.mjs";
 
 // What Dash calls: components of components/widgets.py, and clientside callbacks.
 const components = {
-  Transcript, Composer, Threads, History, Log, Icon, Time, Markup, Message,
+  Transcript, Composer, Threads, History, Palette, PromptVariables, Log, Icon, Time, Markup, Message,
 };
 const clientside = {
   actOnCompared,

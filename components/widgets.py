@@ -52,6 +52,14 @@ class History(_Widget):
     """The graph of the conversation's places."""
 
 
+class Palette(_Widget):
+    """The palette, which finds places, actions and messages, while it has `data`."""
+
+
+class PromptVariables(_Widget):
+    """The dialog that asks for the variables of the prompt in `data`."""
+
+
 class Log(_Widget):
     """The entries of the change log."""
 

@@ -1,4 +1,4 @@
-"""The keys of the page, in groups. The browser opens the dialog on `?` as well (assets/modules/page/keys.mjs)."""
+"""The palette, and the keys of the page in groups. The browser opens both (assets/modules/page/keys.mjs)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 from components.dialog import ReadDialog
 from components.panel import Panel
 from components.services import Services
-from components.widgets import build_menu_item
+from components.widgets import Palette, build_menu_item
 from words import N_, _
 
 TITLE = N_("Keys")
@@ -80,4 +80,4 @@ def buttons() -> list[Component]:
 
 
 DIALOG = ReadDialog("keys-dialog", TITLE, BUTTON, read)
-PANEL = Panel(read_dialogs=[DIALOG], app_buttons=buttons)
+PANEL = Panel(dialogs=lambda: [Palette(id="palette")], read_dialogs=[DIALOG], app_buttons=buttons)

@@ -34,7 +34,7 @@ from components.properties import set_properties
 from components.services import Services
 from components.shapes import check_shape
 from components.views.shown_text import MAX_BEGINNING_CHARS
-from components.widgets import Icon
+from components.widgets import Icon, PromptVariables
 from words import N_, _
 
 MAX_NAME_CHARS = 120
@@ -225,8 +225,9 @@ EDITOR = ReadDialog(
     read_prompt,
     fields=build_fields,
     buttons=build_save,
+    close=N_("Cancel"),
     parts=[Ids.ABOUT],
     states=[OPENED, *(State(field, "value") for field in FIELDS)],
     focuses_close=False,
 )
-PANEL = Panel(register=register, read_dialogs=[DIALOG, EDITOR])
+PANEL = Panel(register=register, dialogs=lambda: [PromptVariables(id="prompt-variables")], read_dialogs=[DIALOG, EDITOR])

@@ -1,12 +1,14 @@
 /** Prompts: their commands, and the ways to their dialogs (components/panels/prompts.py). A prompt is text, never HTML. */
 import { buildApi } from "../browser/addresses.mjs";
+import { setProperties } from "../browser/properties.mjs";
 import { announceChoices } from "../controls/commands.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
-import { showDialog } from "../page/keys.mjs";
 import { send } from "../requests/send.mjs";
 import { _ } from "../words/words.mjs";
-import { VARIABLE, VariablesDialog } from "./prompt-variables.mjs";
+import { VariablesDialog, VARIABLE } from "./prompt-variables.mjs";
+
+const { createElement: h } = window.React;
 
 const ADDRESS = buildApi("prompts");
 const READ_AGAIN_MS = 5000; // another tab may have changed them
@@ -40,8 +42,15 @@ async function insertPrompt(item) {
       status === 404 ? _("This prompt was deleted.") : _("The prompts could not be read. Please try again."),
     );
   if (prompt.text.search(VARIABLE) < 0) library.insert(prompt.text);
-  else showDialog(VariablesDialog, { prompt, onInsert: library.insert });
+  else setProperties({ "prompt-variables": { data: prompt } });
 }
+
+/**
+ * The dialog that asks for the variables of the prompt in `data`.
+ * @param {{data?: {name: string, text: string}|null, setProps: (props: object) => void}} props
+ */
+export const PromptVariables = ({ data, setProps }) =>
+  data ? h(VariablesDialog, { prompt: data, onInsert: library.insert, onClose: () => setProps({ data: null }) }) : null;
 
 /** Clientside callback: insert the prompt in whose row a button was pressed, and close the list. */
 export function insertPromptOfRow() {

@@ -1,12 +1,9 @@
 /** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
 import { readOption } from "../browser/page-options.mjs";
+import { setProperties } from "../browser/properties.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { whenShown } from "../state/chosen-thread.mjs";
 import { openDialogAbout } from "./callbacks.mjs";
-import { Palette } from "./palette.mjs";
-
-const { createElement: h } = window.React;
-const { createRoot, flushSync } = window.ReactDOM;
 
 const MAX_DOUBLE_PRESS_MS = 1000;
 
@@ -20,14 +17,8 @@ const FIELD = ".message-field textarea";
 
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
-/** Show a dialog, and remove it when it is closed. @param {Function} Dialog a component @param {object} props */
-export function showDialog(Dialog, props = {}) {
-  if (isCovered()) return;
-  const place = document.body.appendChild(document.createElement("div"));
-  const root = createRoot(place);
-  const onClose = () => (root.unmount(), place.remove());
-  flushSync(() => root.render(h(Dialog, { ...props, onClose }))); // so that a second press finds it
-}
+/** @param {{onlyBack?: boolean}} content of the palette */
+const openPalette = (content) => isCovered() || setProperties({ palette: { data: content } });
 
 /**
  * Undo on Ctrl+Alt+Z, redo with Shift as well. In a field with text, the keys stay the field's own.
@@ -66,14 +57,14 @@ export function watchKeys() {
   let lastEscape = -Infinity;
   document.addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
-    if (target.closest?.("#open-palette")) showDialog(Palette);
+    if (target.closest?.("#open-palette")) openPalette({});
   });
   document.addEventListener("keydown", (event) => {
     const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
     if (isFind) event.preventDefault(); // also for a repeated key: the browser would focus its own search field
     if (event.repeat || isCovered() || pressPageKey(event) || pressUndoKey(event)) return;
     if (isFind) {
-      showDialog(Palette);
+      openPalette({});
     } else if (
       event.key === "?" &&
       readOption("single-keys") &&
@@ -92,7 +83,7 @@ export function watchKeys() {
       lastEscape = isSecond ? -Infinity : event.timeStamp;
       if (!isSecond) return;
       event.preventDefault(); // else the same Escape would close the dialog that it opens
-      whenShown(() => showDialog(Palette, { onlyBack: true }));
+      whenShown(() => openPalette({ onlyBack: true }));
     } else lastEscape = -Infinity;
   });
 }

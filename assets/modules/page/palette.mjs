@@ -90,8 +90,15 @@ function listHits(hits) {
   return groupCommands(lines);
 }
 
+/**
+ * The palette, while it has `data`.
+ * @param {{data?: {onlyBack?: boolean}|null, setProps: (props: object) => void}} props
+ */
+export const Palette = ({ data, setProps }) =>
+  data ? h(OpenPalette, { ...data, onClose: () => setProps({ data: null }) }) : null;
+
 /** @param {{onlyBack?: boolean, onClose: () => void}} props */
-export function Palette({ onlyBack = false, onClose }) {
+function OpenPalette({ onlyBack = false, onClose }) {
   const dialog = useDialog(onClose);
   const [opened, setOpened] = useState(null); // the command whose choices are shown
   const [text, setText] = useState("");
