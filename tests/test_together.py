@@ -170,7 +170,7 @@ def test_no_document_puts_words_under_anothers_name(serve: Any) -> None:
                 store.append(thread, new("of bob"))
             pages = {token: (await stranger.get(f"/shared?token={token}")).text for token in ("named", "quiet")}
             assert read_headings(pages["named"]) == ["ann", "Question", "Another person"]
-            assert read_headings(pages["quiet"]) == ["Question", "Question", "Another person"]
+            assert read_headings(pages["quiet"]) == ["You", "You", "Another person"]
             for person, headings in (("ann", ["You", "You", "Another person"]), ("bob", ["Another person", "You", "You"])):
                 async with office.browser(person) as browser:
                     for kind in ("html", "markdown"):

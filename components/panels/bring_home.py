@@ -255,6 +255,7 @@ DIALOG = ReadDialog(
     read,
     fields=build_fields,
     buttons=build_buttons,
+    close=N_("Cancel"),
     parts=[Ids.ABOUT],
     states=[OPENED],
 )

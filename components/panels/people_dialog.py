@@ -200,6 +200,7 @@ ERASURE = ReadDialog(
     rows_of(people_lists.ERASE),
     read_erasure,
     buttons=build_erase,
+    close=N_("Cancel"),
     states=[ERASED_PERSON, State(rows_of(people_lists.NAME), "value")],
 )
 PANEL = Panel(register=register, read_dialogs=[DIALOG, ERASURE], show=show)

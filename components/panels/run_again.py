@@ -191,6 +191,7 @@ DIALOG = ReadDialog(
     read,
     fields=build_fields,
     buttons=build_buttons,
+    close=N_("Cancel"),
     parts=[],
     states=[OPENED, State(Ids.FIRST, "options")],
 )

@@ -70,8 +70,7 @@ def _build_heading(services: Services, thing: SharedThing, count: int) -> Headin
         else _("Shared with Waymark, as of {value} UTC.", value=say_moment(time)),
         _("Parts of it may be left out.") if thing.share.redaction else "",
     ]
-    # Without a name, its bubble says enough of who asked.
-    names = DocumentNames(owner, own=name or _("Question"), unknown=_("Question"))
+    names = DocumentNames(owner, own=name or _("You"), unknown=_("Question") if name else _("You"))
     home = build_address("/") if services.store.database.separates_owners else None
     return Heading(" ".join(filter(None, parts)), names, home, is_whole=thing.checkpoint is None)
 
