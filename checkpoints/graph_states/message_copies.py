@@ -15,12 +15,8 @@ _set_attribute = object.__setattr__
 
 def duplicate_message(message: M) -> M:
     """Return a deep copy, in an eighth of the time of `deepcopy`."""
-    copied, fields = object.__new__(type(message)), message.__dict__.copy()
-    for name, value in fields.items():
-        if type(value) not in ATOMS:
-            fields[name] = _copy_value(value)
-    extra, private = message.__pydantic_extra__, message.__pydantic_private__
-    _set_attribute(copied, "__dict__", fields)
+    copied, extra, private = object.__new__(type(message)), message.__pydantic_extra__, message.__pydantic_private__
+    _set_attribute(copied, "__dict__", _copy_value(message.__dict__))
     _set_attribute(copied, "__pydantic_fields_set__", message.__pydantic_fields_set__.copy())
     _set_attribute(copied, "__pydantic_extra__", extra if extra is None else _copy_value(extra))
     _set_attribute(copied, "__pydantic_private__", private if private is None else deepcopy(private))
@@ -28,14 +24,11 @@ def duplicate_message(message: M) -> M:
 
 
 def _copy_value(value: Any) -> Any:
-    kind = type(value)
-    if kind is not dict and kind is not list:
-        return deepcopy(value)
-    copied = value.copy()
-    for place, each in copied.items() if kind is dict else enumerate(copied):
-        if type(each) not in ATOMS:
-            copied[place] = _copy_value(each)
-    return copied
+    if type(value) is dict:
+        return {name: each if type(each) in ATOMS else _copy_value(each) for name, each in value.items()}
+    if type(value) is list:
+        return [each if type(each) in ATOMS else _copy_value(each) for each in value]
+    return deepcopy(value)
 
 
 def count_equal(known: Sequence[BaseMessage], values: Sequence[object]) -> int:
