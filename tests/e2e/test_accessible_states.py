@@ -107,6 +107,33 @@ def test_a_button_of_a_dialog_shows_that_its_request_is_under_way(server: Server
     expect(page.dialog.get_by_text("Saved.")).to_be_visible()
 
 
+def test_a_confirmation_shows_that_its_request_is_under_way(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.expect_lost_server()
+    page.send("Hello")
+    page.wait_for_answer()
+    page.save("Begin")
+    page.send("Go on")
+    page.wait_for_answer()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.tab.route("**/api/actions/restore-dialog*", hold)
+    confirm = page.ask_to_restore("Begin").get_by_role("button", name="Restore", exact=True)
+    confirm.click()
+    expect(confirm).to_have_attribute("aria-disabled", "true")
+    expect(confirm).to_have_css("cursor", "progress")
+    while not held:
+        page.tab.wait_for_timeout(10)  # lets the request be routed
+    held.pop().abort()
+    expect(confirm).not_to_have_attribute("aria-disabled", "true")
+    page.tab.unroute_all()
+    page.confirm("Restore")
+    expect(page.notice).to_contain_text("Restored to Begin")
+
+
 def let_scripts_run(route: Route) -> None:
     """Leave the policy of a shared page out: no script runs there, and so axe does not."""
     answer = route.fetch()

@@ -62,7 +62,10 @@ export function watchConfirmations() {
     const { dialog } = form.dataset;
     if (dialog === undefined) return;
     event.preventDefault();
-    sendOnce(dialog, { ...getProperties(`${dialog}-subject`)?.data, ...Object.fromEntries(new FormData(form)) });
+    const button = /** @type {HTMLElement} */ (document.getElementById(`${dialog}-confirm`));
+    const action = { ...getProperties(`${dialog}-subject`)?.data, ...Object.fromEntries(new FormData(form)) };
+    button.setAttribute("aria-disabled", "true");
+    sendOnce(dialog, action, { onEnd: () => button.removeAttribute("aria-disabled") });
   });
 }
 

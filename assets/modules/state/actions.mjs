@@ -27,16 +27,16 @@ const unanswered = new Map();
  * repeated after that, or once it is lost. The server does a repeated request once.
  * @param {string} list the id of the list
  * @param {import("./types.mjs").Action} action
- * @param {{thread?: string|null, shown?: any}} [place] `thread`: the conversation that the list shows; `shown`: what the
- *   person sees, beside the version of the action
+ * @param {{thread?: string|null, shown?: any, onEnd?: () => void}} [place] `thread`: the conversation that the list shows;
+ *   `shown`: what the person sees, beside the version of the action; `onEnd`: when a request has a reply, or is lost
  * @returns {string} the request id
  */
-export function sendOnce(list, { request_id, ...action }, { thread = null, shown = null } = {}) {
+export function sendOnce(list, { request_id, ...action }, { thread = null, shown = null, onEnd = () => undefined } = {}) {
   const content = JSON.stringify([action, thread, shown]);
   let request = unanswered.get(list);
   if (request?.content !== content) request = { content, request_id: request_id ?? createRequestId(), sentAt: -Infinity };
   unanswered.set(list, request);
-  if (performance.now() - request.sentAt > REPEATED_AFTER_MS) sendRequest(list, action, request, thread);
+  if (performance.now() - request.sentAt > REPEATED_AFTER_MS) sendRequest(list, action, request, thread).then(onEnd);
   return request.request_id;
 }
 
