@@ -61,7 +61,7 @@ def _build_pane_edge(pane: str, label: str, width: int) -> Component:
 def _build_topbar(menu: Sequence[Component]) -> list[Component]:
     """Build the bar: the conversation, the search, undo and redo, and a menu with everything else."""
     brand = html.A(html.Span("Waymark", className="brand-name"), href=build_address("/"), className="brand")
-    keys = html.Kbd([html.Span("Ctrl K", className="not-mac"), html.Span("⌘ K", className="only-mac")])
+    keys = html.Kbd([html.Span(f"{_('Ctrl')} K", className="not-mac"), html.Span("⌘ K", className="only-mac")])
     find = [Icon(name="search"), html.Span(_("Search everything")), keys]
     title = html.H1(id=chat.Ids.TITLE, dir="auto")
     # History names the current branch (assets/modules/history/history.mjs).

@@ -66,12 +66,13 @@ async def read(_services: Services, _thread_id: str | None) -> Sequence[Componen
 
 
 def _build_row(combination: str, effect: str) -> Component:
-    keys = [html.Kbd(_build_modifier() if key == MODIFIER else key) for key in combination.split()]
-    return html.Div([html.Dt(keys), html.Dd(effect)])
+    return html.Div([html.Dt([html.Kbd(_name_key(key)) for key in combination.split()]), html.Dd(effect)])
 
 
-def _build_modifier() -> list[Component]:
-    return [html.Span("Ctrl", className="not-mac"), html.Span("⌘", className="only-mac")]
+def _name_key(key: str) -> str | list[Component]:
+    if key == MODIFIER:
+        return [html.Span(_("Ctrl"), className="not-mac"), html.Span("⌘", className="only-mac")]
+    return _("Shift") if key == "Shift" else key
 
 
 def buttons() -> list[Component]:

@@ -27,6 +27,14 @@ export function useCommands(owner, list) {
 export const listCommands = () =>
   [...commandsByOwner].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, list]) => list());
 
+const KEYS = { Control: document.documentElement.hasAttribute("data-mac") ? "⌘" : _("Ctrl"), Shift: _("Shift") };
+
+/**
+ * Name the keys of a shortcut, as the page's people know them.
+ * @param {string} shortcuts as in `aria-keyshortcuts`: of several, the first @returns {string[]}
+ */
+export const nameKeys = (shortcuts) => shortcuts.split(" ")[0].split("+").map((key) => KEYS[key] ?? key);
+
 /** Tell the open lists that a command has other choices now: they were fetched. */
 export const announceChoices = () => choicesRevision.set(choicesRevision.get() + 1);
 

@@ -1,6 +1,7 @@
 /** Copying, also over plain http away from localhost, where pages have no clipboard. */
 import { buildAddress } from "../browser/addresses.mjs";
 import { _ } from "../words/words.mjs";
+import { nameKeys } from "./commands.mjs";
 import { showToast } from "./toast.mjs";
 
 /**
@@ -23,7 +24,7 @@ export async function copyText(text, shown = null) {
 
 /** @returns {string} a sentence for a text that is selected, and was not copied */
 export const explainSelection = () =>
-  _("Copying was not allowed. The text is selected: copy it with {keys}.", { keys: `${MODIFIER_KEY} C` });
+  _("Copying was not allowed. The text is selected: copy it with {keys}.", { keys: nameKeys("Control+C").join("+") });
 
 function copyBySelection(text) {
   const area = document.createElement("textarea");
@@ -49,8 +50,6 @@ export async function copyLink(thread, place) {
   // Nothing on the page shows it.
   else window.prompt(_("Copying was not allowed. Copy the link here:"), address);
 }
-
-export const MODIFIER_KEY = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
 
 /** Put the TeX of the selected formulas into what is copied as text. Copied as HTML they stay formulas. */
 export function watchFormulaCopies() {

@@ -18,7 +18,7 @@ import { HistoryList } from "./history-list.mjs";
 import { NO_LAYOUT, layOutHistory } from "./layout.mjs";
 import { AT_PLACE, explainNoRestore, listPlaceActions } from "./place-actions.mjs";
 import { PlaceCard } from "./place-card.mjs";
-import { NewCheckpoint, SaveButton, SavingRow, useForm, useSaving } from "./saving.mjs";
+import { NewCheckpoint, SAVE_KEYS, SaveButton, SavingRow, useForm, useSaving } from "./saving.mjs";
 import { useOpening, listSteps, useSelection } from "./selection.mjs";
 
 const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
@@ -153,7 +153,7 @@ function listHistoryCommands(data, act, onOpenForm, onSave, { hidden, showEarlie
   const saveNamed = (name) => (name ? (showPane("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
     {
-      group: _("Actions"), name: _("Save checkpoint"), word: "save", hint: _("name"), keys: "Control+S",
+      group: _("Actions"), name: _("Save checkpoint"), word: "save", hint: _("name"), keys: SAVE_KEYS,
       offReason: save.enabled ? null : (save.reason ?? NOTHING_THERE), run: saveNamed,
     },
     {

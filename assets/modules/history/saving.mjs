@@ -1,4 +1,5 @@
 /** Save a checkpoint: the key, the button, and the pending save. */
+import { nameKeys } from "../controls/commands.mjs";
 import { icon } from "../controls/icons.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
@@ -9,6 +10,7 @@ import { CheckpointForm } from "./checkpoint-form.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
+export const SAVE_KEYS = "Control+S Meta+S";
 const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
 
 /** Save on Ctrl+S or Cmd+S anywhere on the page, instead of the browser's "save this page". */
@@ -98,8 +100,8 @@ export function SaveButton({ save, onClick }) {
       "data-testid": "save",
       "aria-disabled": !save.enabled,
       "aria-describedby": save.reason ? "save-reason" : undefined,
-      "aria-keyshortcuts": "Control+S Meta+S",
-      title: save.reason ?? _("Save checkpoint (Ctrl+S)"),
+      "aria-keyshortcuts": SAVE_KEYS,
+      title: save.reason ?? _("Save checkpoint ({keys})", { keys: nameKeys(SAVE_KEYS).join("+") }),
       onClick,
     },
     icon("diamond-fill"),

@@ -3,8 +3,7 @@
  * positions to go back to.
  */
 import { Combobox } from "../controls/combobox.mjs";
-import { GO_BACK, listCommands, useChoicesRevision } from "../controls/commands.mjs";
-import { MODIFIER_KEY } from "../controls/copying.mjs";
+import { GO_BACK, listCommands, nameKeys, useChoicesRevision } from "../controls/commands.mjs";
 import { useDialog } from "../controls/dialog.mjs";
 import { isGoing, useChosenThread, whenShown } from "../state/chosen-thread.mjs";
 import { getOpenThread, showMessage } from "../state/show-message.mjs";
@@ -169,10 +168,7 @@ function describeLine({ hit, name, detail, word, keys }) {
     children: h(Fragment, null,
       hit ? h(HitLine, { hit, now: Date.now() }) : h("span", { className: "palette-name" }, name),
       (detail || word) && h("span", { className: "palette-detail" }, detail ?? `/${word}`),
-      keys && h("span", { className: "palette-keys", "aria-hidden": true }, listKeys(keys))),
+      keys && h("span", { className: "palette-keys", "aria-hidden": true },
+        nameKeys(keys).map((key) => h("kbd", { key }, key)))),
   };
 }
-
-/** @param {string} shortcuts as in `aria-keyshortcuts`: of several, the first */
-const listKeys = (shortcuts) =>
-  shortcuts.split(" ")[0].split("+").map((key) => h("kbd", { key }, key === "Control" ? MODIFIER_KEY : key));

@@ -4,7 +4,7 @@
  */
 import { setProperties } from "../browser/properties.mjs";
 import { keep, readKeptJson } from "../browser/storage.mjs";
-import { MODIFIER_KEY } from "../controls/copying.mjs";
+import { nameKeys } from "../controls/commands.mjs";
 import { icon } from "../controls/icons.mjs";
 import { _, LANGUAGE } from "../words/words.mjs";
 
@@ -36,8 +36,8 @@ const FOCUSABLE = 'button:not([disabled]), a[href], input, [tabindex="0"]';
 
 /** The buttons of the bar. */
 const BUTTONS = {
-  threads: { label: _("Conversations"), keys: `${MODIFIER_KEY}+B` },
-  history: { label: _("History"), keys: `${MODIFIER_KEY}+Alt+B` },
+  threads: { label: _("Conversations"), keys: nameKeys("Control+B").join("+") },
+  history: { label: _("History"), keys: nameKeys("Control+Alt+B").join("+") },
 };
 
 /** @type {HTMLElement|null} */

@@ -1,7 +1,6 @@
 /** The list of conversations. */
 import { buildPath } from "../browser/addresses.mjs";
-import { useCommands } from "../controls/commands.mjs";
-import { MODIFIER_KEY } from "../controls/copying.mjs";
+import { nameKeys, useCommands } from "../controls/commands.mjs";
 import { icon } from "../controls/icons.mjs";
 import { useFirstRun } from "../controls/tips.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
@@ -23,7 +22,7 @@ import { useFilteredThreads, useListedThreads, VirtualList } from "./virtual-lis
 const { Fragment, createElement: h, useMemo, useRef, useState } = window.React;
 
 const NEW_KEYS = "Control+Shift+O Meta+Shift+O";
-const NEW_TITLE = _("New conversation ({key}+Shift+O)", { key: MODIFIER_KEY });
+const NEW_TITLE = _("New conversation ({keys})", { keys: nameKeys(NEW_KEYS).join("+") });
 const EMPTY_TEXTS = {
   listed: _("Your conversations will appear here."),
   reader: _("Conversations shared with you appear here."),
