@@ -1,4 +1,4 @@
-/* Sets the theme and the side panes before the first paint, inline: no dark page flashes white, and no pane moves. */
+/* Sets the side panes before the first paint, inline, so that none moves, and the path of a page that has another. */
 (function () {
   "use strict";
   var root = document.documentElement;
@@ -6,26 +6,6 @@
   if (!location.pathname.startsWith(path)) {
     location.replace(path + (location.pathname + "/" === path ? "" : location.pathname.slice(1)) + location.search);
   }
-  var system = matchMedia("(prefers-color-scheme: dark)");
-  var choice = "system";
-  try {
-    choice = localStorage.getItem("waymark.theme") || "system";
-  } catch {
-    // storage is blocked: follow the system
-  }
-  /** @param {string} chosen */
-  function applyTheme(chosen) {
-    choice = chosen;
-    var dark = choice === "dark" || (choice !== "light" && system.matches);
-    root.setAttribute("data-bs-theme", dark ? "dark" : "light");
-    root.setAttribute("data-theme-choice", choice);
-    // Of the window around an installed page.
-    var themeColor = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=theme-color]"));
-    themeColor.content = String(dark ? themeColor.dataset.dark : themeColor.dataset.light);
-  }
-  applyTheme(choice);
-  system.addEventListener("change", () => applyTheme(choice));
-  window.waymark = { applyTheme: applyTheme }; // page/theme.mjs chooses another
   root.toggleAttribute("data-mac", /Mac|iP(hone|ad)/.test(navigator.platform)); // for the names of keys
 
   // The same keys and names as in assets/modules/page/panes.mjs.

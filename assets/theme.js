@@ -1,17 +1,26 @@
-/* Chooses light or dark before the first paint, on the pages before the sign-in, and follows the system. A classic script. */
+/* Sets light or dark before the first paint, so that no dark page flashes white, and follows the system. A classic script,
+ * of the pages before the sign-in as well. */
 (function () {
   "use strict";
+  var root = document.documentElement;
   var system = matchMedia("(prefers-color-scheme: dark)");
   var choice = "system";
   try {
     choice = localStorage.getItem("waymark.theme") || "system";
   } catch {
-    choice = "system"; // storage is blocked: follow the system
+    // storage is blocked: follow the system
   }
-  function show() {
+  /** @param {string} chosen */
+  function applyTheme(chosen) {
+    choice = chosen;
     var dark = choice === "dark" || (choice !== "light" && system.matches);
-    document.documentElement.setAttribute("data-bs-theme", dark ? "dark" : "light");
+    root.setAttribute("data-bs-theme", dark ? "dark" : "light");
+    root.setAttribute("data-theme-choice", choice);
+    /** @type {HTMLMetaElement|null} */
+    var themeColor = document.querySelector("meta[name=theme-color]"); // of the window around an installed page
+    if (themeColor) themeColor.content = String(dark ? themeColor.dataset.dark : themeColor.dataset.light);
   }
-  system.addEventListener("change", show);
-  show();
+  applyTheme(choice);
+  system.addEventListener("change", () => applyTheme(choice));
+  window.waymark = { applyTheme: applyTheme }; // settings/browser-options.mjs chooses another
 })();

@@ -30,11 +30,10 @@ import { actOnCompared, appendDraft, choosePlaces } from "./modules/dialogs/plac
 import { PromptVariables, insertPromptOfRow, readPrompts } from "./modules/dialogs/prompts.mjs";
 import { showLink } from "./modules/dialogs/sharing.mjs";
 import { Palette } from "./modules/page/palette.mjs";
-import { cycleTheme } from "./modules/page/theme.mjs";
 import { followOutage } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/state/show-message.mjs";
 import { watchImports } from "./modules/page/upload.mjs";
-import { chooseOptions, showOptions } from "./modules/settings/browser-options.mjs";
+import { chooseOptions, cycleTheme, showOptions } from "./modules/settings/browser-options.mjs";
 import { forgetConnection } from "./modules/settings/connecting.mjs";
 import { noteChoice } from "./modules/settings/settings.mjs";
 import { showTag } from "./modules/threads/tags.mjs";

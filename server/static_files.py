@@ -89,7 +89,7 @@ _BOOTSTRAP = _find_bootstrap()
 @cache
 def load_inline_scripts() -> dict[str, str]:
     """Read the scripts inside the page's frame, by their names in it."""
-    return {name: (_ASSETS / name).read_text(encoding="utf-8") for name in ("first-paint.js",)}
+    return {name: (_ASSETS / name).read_text(encoding="utf-8") for name in ("theme.js", "first-paint.js")}
 
 
 @cache

@@ -99,7 +99,7 @@ def test_every_export_is_a_declaration() -> None:
 
 
 def test_lines_stay_short() -> None:
-    for module in [*ALL, "../waymark.mjs", "../first-paint.js"]:
+    for module in [*ALL, "../waymark.mjs", "../first-paint.js", "../theme.js"]:
         lines = (MODULES / module).read_text().splitlines()
         assert [line for line in lines if len(line) > MAX_COLUMNS and not TEXT.fullmatch(line)] == [], module
 

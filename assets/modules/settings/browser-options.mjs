@@ -1,7 +1,8 @@
-/** Clientside callbacks of the options of this browser (components/browser_options.py). */
+/** Clientside callbacks of the options of this browser (components/browser_options.py), and of its theme. */
 import { buildPath } from "../browser/addresses.mjs";
 import { readOption, storeOption } from "../browser/page-options.mjs";
 import { getProperties, setProperties } from "../browser/properties.mjs";
+import { keep } from "../browser/storage.mjs";
 import { refuseInDialog } from "../page/callbacks.mjs";
 import { NOTIFY, switchNotifications } from "../state/notices.mjs";
 import { _ } from "../words/words.mjs";
@@ -54,4 +55,13 @@ export async function chooseOptions(language, ...isOn) {
   isAllowed = await switchNotifications(wantsNotices);
   if (!isAllowed) setProperties({ [`option-${NOTIFY}`]: { value: false } });
   return isAllowed;
+}
+
+const NEXT_THEME = { system: "light", light: "dark", dark: "system" };
+
+/** Clientside callback: apply the next theme. theme.js reads and applies it. */
+export function cycleTheme() {
+  const choice = NEXT_THEME[String(document.documentElement.dataset.themeChoice)];
+  keep("waymark.theme", choice);
+  window.waymark.applyTheme(choice);
 }
