@@ -1,7 +1,7 @@
 """The tokens and the cost of a conversation up to a place, by model. The page requests them."""
 
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
+from typing import TypedDict
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
@@ -11,7 +11,23 @@ from agent.context.prices import Prices, Usage, count_usage
 from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Runs, Store
 from components.places import find_place_end
 from components.services import Services
+from components.views import figures_line
 from components.views.comparison_view import describe_models
+from components.views.figures import describe_usage, format_dollars
+from words import _
+
+
+class PartView(TypedDict):
+    text: str
+    # It is the whole name of a model.
+    title: str | None
+
+
+class UsageView(TypedDict):
+    # It is one or more sentences.
+    text: str
+    # They are all answers together and, of several models, each. There are none without an answer that told its usage.
+    parts: list[PartView]
 
 
 def add_route(server: FastAPI, services: Services) -> None:
@@ -28,8 +44,20 @@ def add_route(server: FastAPI, services: Services) -> None:
         return JSONResponse(describe_thread_usage(figures, title))
 
 
-def describe_thread_usage(figures: PathFigures, title: Usage) -> dict[str, Any]:
-    return {**asdict(figures.usage + title), "models": describe_models(figures)}
+def describe_thread_usage(figures: PathFigures, title: Usage) -> UsageView:
+    usage, models = figures.usage + title, describe_models(figures)
+    if not usage.answers:
+        return {"text": _("No answer here has reported its usage."), "parts": []}
+    texts = list(figures_line.describe_models(models)) if len(models) > 1 else []
+    used, cost = describe_usage(usage), f", {format_dollars(usage.cost)}" if usage.priced else ""
+    answers = figures_line.count_answers(usage.answers - usage.priced)
+    is_partly_priced = 0 < usage.priced < usage.answers
+    unpriced = _(" (without {answers} of unknown price)", answers=answers) if is_partly_priced else ""
+    of_models = f" {'; '.join(texts)}." if texts else ""
+    parts: list[PartView] = [{"text": _("So far {usage}", usage=f"{used}{cost}"), "title": None}]
+    parts += [{"text": text, "title": each["spec"]} for text, each in zip(texts, models, strict=False)]
+    text = _("So far: {used}{cost}{unpriced}.{models}", used=used, cost=cost, unpriced=unpriced, models=of_models)
+    return {"text": text, "parts": parts}
 
 
 def read_title_usage(runs: Runs, thread_id: str, prices: Prices) -> Usage:

@@ -1,6 +1,6 @@
 """The figures of some messages in one line: answers, tokens, cost, models, tools, time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dash import html
@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 
 from agent.context.prices import Usage
 from agent.models.providers import shorten_spec
-from components.views.comparison_view import FiguresView
+from components.views.comparison_view import FiguresView, ModelFigures
 from components.views.figures import describe_usage, format_dollars, format_duration, format_number, name_models
 from words import _, ngettext
 
@@ -26,7 +26,7 @@ def build_figures_line(figures: FiguresView | None, lead: Component | None = Non
 
 def _list_answers(figures: FiguresView) -> Iterator[str]:
     if figures["answers"] > 1:
-        yield _count_answers(figures["answers"])
+        yield count_answers(figures["answers"])
 
 
 def _list_tokens(figures: FiguresView) -> Iterator[str]:
@@ -38,7 +38,7 @@ def _list_tokens(figures: FiguresView) -> Iterator[str]:
 def _list_others(figures: FiguresView) -> Iterator[str]:
     if figures["cost"] is not None:
         cost, unpriced = format_dollars(figures["cost"]), figures["unpriced"]
-        answers = _count_answers(unpriced)
+        answers = count_answers(unpriced)
         yield _("{cost} (without {answers} of unknown price)", cost=cost, answers=answers) if unpriced else cost
     yield from _list_models(figures)
     calls = [f"{each['name']} ×{each['count']}" if each["count"] > 1 else each["name"] for each in figures["tools"]]
@@ -49,15 +49,19 @@ def _list_others(figures: FiguresView) -> Iterator[str]:
 
 
 def _list_models(figures: FiguresView) -> Iterator[str]:
-    """Name the model, or several with the answers and the cost of each: “gpt-5: 3 answers, $0.01”."""
     models = figures["models"]
     if len(models) < 2:
         yield from filter(None, (shorten_spec(each["spec"]) for each in models))
-        return
+    else:
+        yield from describe_models(models)
+
+
+def describe_models(models: Sequence[ModelFigures]) -> Iterator[str]:
+    """Name several models, with the answers and the cost of each: “gpt-5: 3 answers, $0.01”."""
     for each, name in zip(models, name_models([each["spec"] for each in models]), strict=True):
         price = "" if each["cost"] is None else f", {format_dollars(each['cost'])}"
-        yield f"{name or _('Unknown model')}: {_count_answers(each['answers'])}{price}"
+        yield f"{name or _('Unknown model')}: {count_answers(each['answers'])}{price}"
 
 
-def _count_answers(count: int) -> str:
+def count_answers(count: int) -> str:
     return ngettext("{count} answer", "{count} answers", count, count=format_number(count))

@@ -2,11 +2,11 @@
 import { buildThreadApi } from "../browser/addresses.mjs";
 import { icon } from "../controls/icons.mjs";
 import { usePopover } from "../controls/popover.mjs";
-import { fetchAsPage } from "../requests/session.mjs";
-import { formatCount, formatDollars, formatModelUsages, formatUsage } from "../words/format.mjs";
+import { useFetch } from "../requests/shown-content.mjs";
+import { formatCount } from "../words/format.mjs";
 import { LANGUAGE, _, ngettext } from "../words/words.mjs";
 
-const { createElement: h, useEffect, useState } = window.React;
+const { createElement: h } = window.React;
 
 const BYTES_PER_TOKEN = 4; // the server's estimate (agent/context/tokens.py)
 /** @type {[number, string][]} */
@@ -94,29 +94,6 @@ function Panel({ thread, version, meter, tokens, about }) {
 
 /** The usage so far. Fetched when the panel opens, because the server reads the whole conversation for it. */
 function UsageSoFar({ thread, version }) {
-  const [text, setText] = useState("…");
-  useEffect(() => {
-    const controller = new AbortController();
-    fetchAsPage(buildThreadApi(thread, "usage"), { signal: controller.signal })
-      .then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(String(reply.status)))))
-      .then((used) => setText(describeTotalUsage(used)))
-      .catch(() => controller.signal.aborted || setText(_("Couldn't load the usage.")));
-    return () => controller.abort();
-  }, [thread, version]);
-  return h("p", { role: "status" }, text);
-}
-
-/**
- * @param {import("../state/types.mjs").Tokens & {answers: number, priced: number, cost: number, models: {spec: string,
- *   answers: number, cost: number|null}[]}} used
- */
-function describeTotalUsage(used) {
-  if (used.answers === 0) return _("No answer here has reported its usage.");
-  const cost = used.priced > 0 ? `, ${formatDollars(used.cost)}` : "";
-  const unpriced =
-    used.priced > 0 && used.priced < used.answers
-      ? _(" (without {answers} of unknown price)", { answers: formatCount(used.answers - used.priced, "answer") })
-      : "";
-  const models = used.models.length > 1 ? ` ${formatModelUsages(used.models).join("; ")}.` : "";
-  return _("So far: {used}{cost}{unpriced}.{models}", { used: formatUsage(used), cost, unpriced, models });
+  const { content, status } = useFetch(buildThreadApi(thread, "usage"), _("Couldn't load the usage."), version);
+  return h("p", { role: "status" }, content?.text ?? status);
 }

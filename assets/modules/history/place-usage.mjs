@@ -4,8 +4,6 @@
  */
 import { buildThreadApi } from "../browser/addresses.mjs";
 import { useFetch } from "../requests/shown-content.mjs";
-import { formatDollars, formatModelUsages, formatUsage } from "../words/format.mjs";
-import { _ } from "../words/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
@@ -23,17 +21,10 @@ export function PlaceUsage({ thread, place }) {
 
 function Usage({ thread, place }) {
   const { content } = useFetch(buildThreadApi(thread, "usage", { place }), "");
-  if (!content?.answers) return null;
-  const { cost, priced, models } = content;
+  if (!content?.parts.length) return null;
   return h(
     "p",
     { className: "card-figures", "data-testid": "place-usage" },
-    h(
-      "span",
-      null,
-      _("So far {usage}", { usage: `${formatUsage(content)}${priced > 0 ? `, ${formatDollars(cost)}` : ""}` }),
-    ),
-    models.length > 1 &&
-      formatModelUsages(models).map((text, place) => h("span", { key: text, title: models[place].spec }, text)),
+    content.parts.map(({ text, title }) => h("span", { key: text, title }, text)),
   );
 }

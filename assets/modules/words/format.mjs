@@ -113,7 +113,6 @@ export function formatSize(bytes) {
 export const formatCount = (number, noun) => COUNTED[noun](number, { count: formatNumber(number) });
 
 const COUNTED = {
-  answer: (number, values) => ngettext("{count} answer", "{count} answers", number, values),
   checkpoint: (number, values) => ngettext("{count} checkpoint", "{count} checkpoints", number, values),
   line: (number, values) => ngettext("{count} line", "{count} lines", number, values),
   message: (number, values) => ngettext("{count} message", "{count} messages", number, values),
@@ -145,18 +144,6 @@ export function formatUsage({ input, cached, output, reasoning }) {
     cached > 0 ? _("{input} in ({cached} cached)", read) : _("{input} in", read),
     reasoning > 0 ? _("{output} out ({reasoning} reasoning)", written) : _("{output} out", written),
   ].join(", ");
-}
-
-/**
- * @param {{spec: string, answers: number, cost: number|null}[]} models
- * @returns {string[]} the usage of each, as "gpt-5: 3 answers, $0.01"
- */
-export function formatModelUsages(models) {
-  const specs = models.map(({ spec }) => spec);
-  return models.map(({ spec, answers, cost }) => {
-    const price = cost === null ? "" : `, ${formatDollars(cost)}`;
-    return `${nameModelAmong(spec, specs) || _("Unknown model")}: ${formatCount(answers, "answer")}${price}`;
-  });
 }
 
 export const AUTHORS = {

@@ -42,11 +42,16 @@ def test_what_a_conversation_took_is_what_its_path_took() -> None:
     saved = store.save(thread_id).result
     store.append(thread_id, [NewMessage(serde.to_body(answer()))])
     view = usage.describe_thread_usage(usage.sum_figures(store, thread_id, f"checkpoint:{saved}", PRICES), Usage(1))
-    assert (view["input"], view["cost"]) == (2_001, 0.002)
-    assert [(each["spec"], each["cost"]) for each in view["models"]] == [("openai:small", 0.002), ("openai:other", None)]
+    models = ["small: 1 answer, $0.0020", "other: 1 answer"]
+    total = "2.0k tokens in, 1.0k tokens out, $0.0020"
+    assert view["text"] == f"So far: {total} (without 1 answer of unknown price). {'; '.join(models)}."
+    assert [each["text"] for each in view["parts"]] == [f"So far {total}", *models]
+    assert [each["title"] for each in view["parts"]] == [None, "openai:small", "openai:other"]
     for _ in range(3):
         store.undo(thread_id)
     assert usage.sum_figures(store, thread_id, "", PRICES).usage == Usage()
+    view = usage.describe_thread_usage(usage.sum_figures(store, thread_id, "", PRICES), Usage(1))
+    assert (view["text"], view["parts"]) == ("No answer here has reported its usage.", [])
     store.database.close()
 
 
