@@ -3,6 +3,7 @@
 It reads the whole conversation, so the page requests it only while the plot is open.
 """
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 from fastapi import FastAPI
@@ -12,6 +13,8 @@ from agent.preparation.inputs import RunInputs
 from checkpoints import Store
 from components.services import Services
 from components.views import notes
+from components.views.figures import count_messages, count_tokens, format_number
+from words import _
 
 # The line has at most this many points. More could not be seen.
 MAX_POINTS = 300
@@ -32,9 +35,18 @@ class DropView(TypedDict):
     messages: int
     before: int
     after: int
+    # It is a sentence.
+    text: str
 
 
-class GrowthView(TypedDict):
+class _Words(TypedDict):
+    # It is the plot in words.
+    text: str
+    # They are the words at the end of the line.
+    end: str
+
+
+class GrowthView(_Words):
     points: list[PointView]
     drops: list[DropView]
     # It is the highest point in tokens, including points before a drop.
@@ -56,8 +68,28 @@ def measure_growth(store: Store, inputs: RunInputs, thread_id: str) -> GrowthVie
     for index, message in enumerate(path):
         if (removal := notes.describe_note_removal(message)) is not None:
             before = sizes[index] - removal["after"] + removal["before"]
-            drops.append({"messages": index + 1, "before": max(0, before), "after": sizes[index]})
+            drops.append(_describe_drop(index + 1, max(0, before), sizes[index]))
     largest = sorted(drops, key=lambda drop: drop["after"] - drop["before"])[:MAX_DROPS]
     drops = [drop for drop in drops if drop in largest]
     points: list[PointView] = [{"messages": count, "tokens": sizes[count - 1]} for count in counts]
-    return {"points": points, "drops": drops, "most": max([*sizes, *(drop["before"] for drop in drops)], default=0)}
+    most = max([*sizes, *(drop["before"] for drop in drops)], default=0)
+    return {"points": points, "drops": drops, "most": most, **_describe_growth(sizes, drops)}
+
+
+def _describe_drop(messages: int, before: int, after: int) -> DropView:
+    text = _(
+        "At message {messages}, about {before} were reduced to {after}.",
+        messages=format_number(messages),
+        before=count_tokens(before),
+        after=format_number(after),
+    )
+    return {"messages": messages, "before": before, "after": after, "text": text}
+
+
+def _describe_growth(sizes: Sequence[int], drops: Sequence[DropView]) -> _Words:
+    if not sizes:
+        return {"text": _("No messages yet."), "end": ""}
+    tokens = count_tokens(sizes[-1])
+    whole = _("The conversation uses about {tokens} after {messages}.", tokens=tokens, messages=count_messages(len(sizes)))
+    end = _("message {messages}: {tokens} now", messages=format_number(len(sizes)), tokens=tokens)
+    return {"text": " ".join([whole, *(drop["text"] for drop in drops)]), "end": end}

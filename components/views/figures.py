@@ -8,6 +8,8 @@ from components.views.value_tree import format_size
 from words import _, ngettext
 
 __all__ = [
+    "count_messages",
+    "count_tokens",
     "describe_usage",
     "format_decimal",
     "format_dollars",
@@ -50,8 +52,8 @@ def format_duration(milliseconds: int) -> str:
 
 def describe_usage(used: Usage) -> str:
     """Describe tokens: “1.2k tokens in (1.0k cached), 340 tokens out (120 reasoning)”."""
-    read = {"input": _count_tokens(used.input), "cached": format_number(used.cached)}
-    written = {"output": _count_tokens(used.output), "reasoning": format_number(used.reasoning)}
+    read = {"input": count_tokens(used.input), "cached": format_number(used.cached)}
+    written = {"output": count_tokens(used.output), "reasoning": format_number(used.reasoning)}
     parts = [
         _("{input} in ({cached} cached)", **read) if used.cached else _("{input} in", **read),
         _("{output} out ({reasoning} reasoning)", **written) if used.reasoning else _("{output} out", **written),
@@ -59,7 +61,11 @@ def describe_usage(used: Usage) -> str:
     return ", ".join(parts)
 
 
-def _count_tokens(count: int) -> str:
+def count_messages(count: int) -> str:
+    return ngettext("{count} message", "{count} messages", count, count=format_number(count))
+
+
+def count_tokens(count: int) -> str:
     return ngettext("{count} token", "{count} tokens", count, count=format_number(count))
 
 

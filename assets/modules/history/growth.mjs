@@ -1,7 +1,7 @@
 /** A plot of the conversation's tokens, with its checkpoints and the tokens that summaries saved. */
 import { buildThreadApi } from "../browser/addresses.mjs";
 import { useFetch } from "../requests/shown-content.mjs";
-import { formatCount, formatNumber } from "../words/format.mjs";
+import { formatCount } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 
 const { createElement: h } = window.React;
@@ -10,28 +10,20 @@ const GONE_TEXT = _("This conversation no longer exists.");
 const MARK_COLUMNS = 60; // equal parts of the width; only the last checkpoint in each is drawn
 
 /**
- * @typedef {{points: {messages: number, tokens: number}[], drops: {messages: number, before: number, after: number}[],
- *   most: number}} GrowthView
+ * @typedef {{points: {messages: number, tokens: number}[], drops: {messages: number, before: number, after: number,
+ *   text: string}[], most: number, text: string, end: string}} GrowthView
  * @param {{data: import("../state/types.mjs").BegunHistory,
  *   onShow: (checkpoint: import("../state/types.mjs").CheckpointView) => void}} props
  */
 export function Growth({ data, onShow }) {
   const { content, status } = useFetch(buildThreadApi(data.thread, "growth"), GONE_TEXT, data.version);
   if (!content) return h("p", { className: "quiet", role: "status" }, status);
-  if (content.points.length < 2)
-    return h(
-      "p",
-      { className: "growth-saved" },
-      content.points.length ? describeGrowth(content.points[0], content.drops) : _("No messages yet."),
-    );
+  if (content.points.length < 2) return h("p", { className: "growth-saved" }, content.text);
   return h(Plot, { growth: content, checkpoints: data.checkpoints, onShow });
 }
 
-const describeEnd = ({ messages, tokens }) =>
-  _("message {messages}: {tokens} now", { messages: formatNumber(messages), tokens: formatCount(tokens, "token") });
-
 /** @param {{growth: GrowthView, checkpoints: import("../state/types.mjs").CheckpointView[], onShow: Function}} props */
-function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
+function Plot({ growth: { points, drops, most, text, end }, checkpoints, onShow }) {
   const last = points[points.length - 1];
   const x = (messages) => (100 * (messages - 1)) / (last.messages - 1);
   const y = (tokens) => 100 - (100 * tokens) / Math.max(1, most);
@@ -46,7 +38,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
       { className: "growth-plot" },
       h(
         "svg",
-        { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": describeGrowth(last, drops) },
+        { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": text },
         h("polygon", { className: "growth-area", points: `0,100 ${line} 100,100` }),
         h("polyline", { className: "growth-line", points: line }),
         drops.map(({ messages: key, before, after }) =>
@@ -64,8 +56,8 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
         }),
       ),
     ),
-    h("figcaption", null, h("span", null, _("message {messages}", { messages: 1 })), h("span", null, describeEnd(last))),
-    drops.map((drop) => h("p", { key: drop.messages, className: "growth-saved" }, describeSaving(drop))),
+    h("figcaption", null, h("span", null, _("message {messages}", { messages: 1 })), h("span", null, end)),
+    drops.map((drop) => h("p", { key: drop.messages, className: "growth-saved" }, drop.text)),
   );
 }
 
@@ -87,20 +79,3 @@ function pickMarks(checkpoints, messages) {
   }
   return [...places.values()];
 }
-
-const describeSaving = ({ messages, before, after }) =>
-  _("At message {messages}, about {before} were reduced to {after}.", {
-    messages: formatNumber(messages),
-    before: formatCount(before, "token"),
-    after: formatNumber(after),
-  });
-
-/** Describe the plot in words. */
-const describeGrowth = (last, drops) =>
-  [
-    _("The conversation uses about {tokens} after {messages}.", {
-      tokens: formatCount(last.tokens, "token"),
-      messages: formatCount(last.messages, "message"),
-    }),
-    ...drops.map(describeSaving),
-  ].join(" ");

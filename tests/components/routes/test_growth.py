@@ -83,6 +83,9 @@ def test_a_summary_is_told_with_what_it_saved(memory_store: Store) -> None:
     seen = measure(memory_store, thread_id)
     (drop,) = seen["drops"]
     assert drop["messages"] == 1
+    assert drop["text"].startswith("At message 1, about ")
+    assert seen["text"].endswith(f"after 1 message. {drop['text']}")
+    assert seen["end"].startswith("message 1: ")
     assert seen["most"] == drop["before"] > 2 * drop["after"] > 0
 
 
@@ -108,7 +111,8 @@ def test_the_most_is_no_matter_of_which_points_are_drawn(memory_store: Store, mo
 
 
 def test_an_empty_conversation_has_no_line(memory_store: Store) -> None:
-    assert measure(memory_store, memory_store.create_thread().id) == {"points": [], "drops": [], "most": 0}
+    empty: growth.GrowthView = {"points": [], "drops": [], "most": 0, "text": "No messages yet.", "end": ""}
+    assert measure(memory_store, memory_store.create_thread().id) == empty
 
 
 def test_plot_and_meter_count_alike_before_and_after_a_summary(memory_store: Store) -> None:
