@@ -8,9 +8,12 @@ from checkpoints.tree_reader import ConversationTree, Fork, Questions
 from checkpoints.values.limits import MAX_LABEL_CHARS
 from checkpoints.values.model import LeftBehind, Node
 from checkpoints.values.operation import Move
+from checkpoints.values.operation_detail import OperationDetail
 from checkpoints.values.text import shorten_line
 from components.views import list_rows
+from components.views.figures import count_messages, count_tokens, format_number
 from components.views.notes import read_note
+from words import _
 
 _MOVE_KINDS: Final = {OperationKind.GOTO: "goto", OperationKind.REWIND: "rewind", OperationKind.COMPACT: "summary"}
 
@@ -67,8 +70,26 @@ def _describe_move(move: Move) -> dict[str, Any]:
         "kind": _MOVE_KINDS[operation.kind],
         **describe_place(move.node),
         "replaced": describe_place(move.replaced) if move.replaced else None,
-        "removed": detail.messages,
-        "before": detail.tokens_before,
         "after": detail.tokens_after,
         "time": operation.created_at.isoformat(),
+        **_say_move(_MOVE_KINDS[operation.kind], detail),
     }
+
+
+def _say_move(kind: str, detail: OperationDetail) -> dict[str, str]:
+    """Put a move into words, as rows and cards show it: what it is, what left with it, and the tokens that it saved."""
+    messages, before, after = count_messages(detail.messages), detail.tokens_before, detail.tokens_after
+    said = {"left": f"−{messages}" if detail.messages else "", "saved": "", "saved_tokens": "", "figures": ""}
+    if before is not None and after is not None:
+        sizes = {"before": format_number(before), "after": format_number(after)}
+        said["figures"] = _("{messages}: {before} → {after} tokens", messages=messages, **sizes)
+        sign = "−" if before > after else "+"
+        if before != after:
+            said["saved"] = f"{sign}{format_number(abs(before - after))}"
+            said["saved_tokens"] = f"{sign}{count_tokens(abs(before - after))}"
+    if kind != "summary":
+        name = _("Agent went back") if kind == "goto" else _("Agent replaced an answer")
+        return {**said, "name": name, "full_name": name}
+    # A row has no room for the noun.
+    name = _("Summary of {count}", count=format_number(detail.messages))
+    return {**said, "left": "", "name": name, "full_name": _("Summary of {messages}", messages=messages)}

@@ -1,6 +1,6 @@
 /** One row of History: its name, the tokens up to it, and its time. */
 import { icon } from "../controls/icons.mjs";
-import { AUTHORS, formatCount, formatDateTime, formatNumber, formatShortTime } from "../words/format.mjs";
+import { AUTHORS, formatCount, formatDateTime, formatShortTime } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 
 const { Fragment, createElement: h, memo } = window.React;
@@ -74,25 +74,20 @@ const quote = ({ words }) => _("“{text}”", { text: words });
 
 /** The name where there is room for all of it, and for screen readers. */
 function describeName(row, hasBranches) {
-  if (row.kind === "move" && row.item?.value.kind === "summary") return nameSummary(row.item.value);
+  if (row.kind === "move") return row.item?.value.full_name;
   const name = nameRow(row, hasBranches);
   return isNamedByWords(row) ? `${name} · ${quote(row)}` : name;
 }
 
-/** "Summary of 12 messages": a row has no room for the noun, which its title and its name for screen readers have. */
-const nameSummary = ({ removed }) => _("Summary of {messages}", { messages: formatCount(removed, "message") });
-
 /** @param {import("./layout.mjs").HistoryRow} row @returns {string} */
 export function nameRow({ kind, item, count, messages }, hasBranches) {
   const value = item?.value;
-  if (kind === "checkpoint") return value.name;
+  if (kind === "checkpoint" || kind === "move") return value.name;
   if (kind === "branch") return hasBranches || !item?.isHere ? value.name : _("You are here");
   if (kind === "removed") return _("{messages} removed", { messages: formatCount(value.count, "message") });
   if (kind === "alternative") return _("Alternative");
   if (kind === "fold") return formatCount(count, "message");
-  if (kind !== "move") return messages === 0 ? _("Beginning") : _("Message {messages}", { messages });
-  if (value.kind === "summary") return _("Summary of {count}", { count: formatNumber(value.removed) });
-  return value.kind === "goto" ? _("Agent went back") : _("Agent replaced an answer");
+  return messages === 0 ? _("Beginning") : _("Message {messages}", { messages });
 }
 
 /** The words beside a name. */
@@ -107,8 +102,8 @@ function Note({ row, isHere, hasBranches }) {
   if (kind === "move")
     return h(
       "span",
-      { className: "place-note", title: [describeRemoval(value), describeSaving(value)].filter(Boolean).join(" · ") },
-      countSaved(value) === 0 ? describeRemoval(value) : h(Saving, { move: value }),
+      { className: "place-note", title: [value.left, value.saved_tokens].filter(Boolean).join(" · ") },
+      value.saved ? h(Saving, { move: value }) : value.left,
     );
   if (kind !== "checkpoint") return null;
   const author = { judge: _("Judge"), agent: _("Agent") }[value.created_by];
@@ -134,25 +129,9 @@ const BranchEnd = ({ branch, isHere }) =>
     h("span", { className: "end-chip", title: branch.name }, branch.name),
     !isHere && h("span", { className: "place-note" }, formatCount(branch.messages, "message")));
 
-/** "−4 messages": what left with a move, counted as everywhere. The name of a summary has their number already. */
-const describeRemoval = ({ kind, removed }) => (kind !== "summary" && removed ? `−${formatCount(removed, "message")}` : "");
-
-const countSaved = ({ before, after }) => (before === null || after === null ? 0 : before - after);
-
-/** "−9.4k tokens": what a move or a summary saved; "" where that is not known. */
-function describeSaving(move) {
-  const saved = countSaved(move);
-  return saved === 0 ? "" : `${saved > 0 ? "−" : "+"}${formatCount(Math.abs(saved), "token")}`;
-}
-
 /** "−9.4k": a row has no room for the unit. Screen readers find it. */
-function Saving({ move }) {
-  const saved = countSaved(move);
-  return h(Fragment, null,
-    h("span", { "aria-hidden": true }, `${saved > 0 ? "−" : "+"}${formatNumber(Math.abs(saved))}`),
-    h("span", { className: "visually-hidden" }, describeSaving(move)),
-  );
-}
+const Saving = ({ move: { saved, saved_tokens: tokens } }) =>
+  h(Fragment, null, h("span", { "aria-hidden": true }, saved), h("span", { className: "visually-hidden" }, tokens));
 
 /** Describe where a branch diverges from the current one, and how long it is. */
 export function describeBranch({ current, messages, shared }) {

@@ -4,7 +4,7 @@ import { NameField } from "../controls/text-field.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
 import { useNow } from "../words/clock.mjs";
-import { AUTHORS, nameSaver, formatAge, formatCount, formatDateTime, formatNumber } from "../words/format.mjs";
+import { AUTHORS, nameSaver, formatAge, formatCount, formatDateTime } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { describeBranch, nameRow } from "./history-row.mjs";
@@ -131,14 +131,7 @@ function Figures({ row: { kind, item, branch, messages } }) {
   const value = item?.value;
   const figures = [branch ? describeBranch(branch) : messages > 0 && formatCount(messages, "message")];
   if (value?.tokens) figures.push(formatCount(value.tokens, "token"));
-  if (kind === "move" && value.before !== null && value.after !== null) {
-    const [messages, before, after] = [
-      formatCount(value.removed, "message"),
-      formatNumber(value.before),
-      formatNumber(value.after),
-    ];
-    figures.push(_("{messages}: {before} → {after} tokens", { messages, before, after }));
-  }
+  if (kind === "move") figures.push(value.figures);
   const saver = kind === "checkpoint" && nameSaver(value);
   return h(
     "p",

@@ -90,9 +90,9 @@
  *   here: boolean, stands: boolean, saved_by: string|null}} CheckpointView  `stands`: a restore would change nothing; the
  *   newest of these is `here`. `saved_by`: the name of another person, empty for oneself, null where nobody knows
  * @typedef {PlaceView & {id: string, name: string, current: boolean, shared: number}} BranchView
- * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", removed: number, before: number|null,
- *   after: number|null, time: string, replaced: PlaceView|null}} MoveView  `replaced`: the end of the path that a summary
- *   replaced
+ * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", after: number|null, time: string, replaced:
+ *   PlaceView|null, name: string, full_name: string, left: string, saved: string, saved_tokens: string, figures: string}}
+ *   MoveView  `after`: tokens; `replaced`: the end of the path that a summary replaced; `left` with it, and what it `saved`
  * @typedef {PlaceView & {count: number, checkpoints: CheckpointView[], undoable: boolean}} RemovedView  the end that the
  *   last restore left behind
  * @typedef {{id: number, parent: number|null, from: number, message: string|null, words: string,
