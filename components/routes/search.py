@@ -16,6 +16,7 @@ from components.services import Services
 from components.views.list_rows import describe_thread
 from components.views.names import name_other
 from components.views.notes import NOTE_RULES
+from words import N_, _
 
 # The lines match, in turn: formulas' delimiters, the rest of a table's rule that the snippet cuts, escaped characters,
 # bold and code, and the rows of tables.
@@ -26,6 +27,14 @@ _MARKDOWN_SIGN = re.compile(
     r"|(?:\|\s+)?\|(?:\s*:?-+:?\s*\|)+\s*|(?<=\|)\s+\|"
 )
 _MARKDOWN_ROLES = ("assistant", "note", "summary")
+_ROLES = {
+    "user": N_("You"),
+    "assistant": N_("Agent"),
+    "tool": N_("Tool result"),
+    "note": N_("Note"),
+    "summary": N_("Summary"),
+    "checkpoint": N_("Checkpoint"),
+}
 MAX_LISTED_TITLES = 20
 # The page shows this many hits. More words find the others.
 MAX_LISTED_HITS = 30
@@ -43,9 +52,8 @@ class HitView(TypedDict):
     title: str
     # The owner is named if somebody else shares the conversation; otherwise this is empty.
     owner: str
-    role: str
-    # The person who asked is named if it was somebody else; otherwise this is empty.
-    person: str
+    # It is the author: another person by name, else the role in words.
+    who: str
     message: str
     checkpoint: str | None
     # It is the checkpoint's name.
@@ -149,8 +157,7 @@ def _describe_hit(hit: SearchHit) -> HitView:
         "thread": hit.thread_id,
         "title": hit.title,
         "owner": name_other(hit.owner),
-        "role": hit.role,
-        "person": name_other(hit.person),
+        "who": name_other(hit.person) or _(_ROLES[hit.role]),
         "message": hit.message_id,
         "checkpoint": hit.checkpoint_id,
         "name": hit.name,

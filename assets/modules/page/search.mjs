@@ -15,21 +15,13 @@ const TYPING_PAUSE_MS = 120;
 const MIN_PREFIX_CHARS = 3; // checkpoints/search: fewer letters are a whole word
 const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
 const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
-const ROLES = {
-  user: _("You"),
-  assistant: _("Agent"),
-  tool: _("Tool result"),
-  note: _("Note"),
-  summary: _("Summary"),
-  checkpoint: _("Checkpoint"),
-};
 const UNREADABLE_TEXT = _("The search did not answer. Please try again.");
 export const SEARCH_HINT = _(
   "Finds every message. Narrow by role:user, role:note, has:code, has:summary, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.",
 );
 
 /**
- * @typedef {{thread: string, title: string, owner: string, role: string, person: string, message: string,
+ * @typedef {{thread: string, title: string, owner: string, who: string, message: string,
  *   checkpoint: string|null, name: string, parts: {text: string, marked: boolean}[], time: string,
  *   standing: "current"|"branch"|"left", branch: string}} Hit
  */
@@ -81,7 +73,7 @@ export async function openHit(hit) {
  */
 export function HitLine({ hit, now }) {
   const standing = { left: _("removed"), branch: _("on branch “{branch}”", { branch: hit.branch }) }[hit.standing];
-  const people = [...new Set([hit.owner, hit.person || ROLES[hit.role]])].filter(Boolean); // the owner may have asked
+  const people = [...new Set([hit.owner, hit.who])].filter(Boolean); // the owner may have asked
   const isOpen = hit.thread === getOpenThread();
   const where = isOpen ? people.join(" · ") : hit.title;
   const title = hit.checkpoint === null ? where : isOpen ? hit.name : `${hit.name} · ${hit.title}`;
@@ -91,15 +83,9 @@ export function HitLine({ hit, now }) {
   return h(
     Fragment,
     null,
-    h(
-      "span",
-      { className: "hit-head" },
+    h("span", { className: "hit-head" },
       h("span", { className: "hit-title", dir: findDirection(title) }, title),
-      h(
-        "span",
-        { className: "hit-facts" },
-        [...facts, standing, formatAge(hit.time, now)].filter(Boolean).join(" · "),
-      ),
+      h("span", { className: "hit-facts" }, [...facts, standing, formatAge(hit.time, now)].filter(Boolean).join(" · ")),
     ),
     h("span", { className: "hit-snippet", dir: findDirection(snippet) }, hit.parts.map(mark)),
   );

@@ -36,7 +36,7 @@ def test_a_hit_names_its_conversation_and_where_it_stands(memory_store: Store) -
     memory_store.restore(thread_id, memory_store.list_checkpoints(thread_id)[0].id)
     view = search.describe_result(memory_store.search("walrus", datetime.now(UTC)))
     (hit,) = view["hits"]
-    assert (hit["thread"], hit["title"], hit["role"], hit["standing"]) == (thread_id, "Talk", "user", "left")
+    assert (hit["thread"], hit["title"], hit["who"], hit["standing"]) == (thread_id, "Talk", "You", "left")
     assert (view["more"], view["pending"]) == (False, False)
 
 
@@ -48,10 +48,10 @@ def test_a_hit_names_who_asked_where_it_was_somebody_else(memory_store: Store) -
         Members(memory_store).add_member(thread, "bob", ThreadRole.EDITOR)
     with act_for("bob"):
         memory_store.append(thread, new("Which walrus?"))
-    for person, names in (("ann", ["bob", "", ""]), ("bob", ["", "", "ann"])):
+    for person, names in (("ann", ["bob", "Agent", "You"]), ("bob", ["You", "Agent", "ann"])):
         with act_for(person):
             hits = search.describe_result(memory_store.search("walrus", datetime.now(UTC)))["hits"]
-            assert [each["person"] for each in hits] == names
+            assert [each["who"] for each in hits] == names
 
 
 def test_indexing_goes_on_until_nothing_is_queued_and_begins_again_after_an_outage() -> None:
