@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TypedDict
 
+from agent.models.providers import shorten_spec_among
 from agent.settings import NO_GRAPHS, ThreadSettings
 from checkpoints import Thread
 from components.services import Services
@@ -16,12 +17,13 @@ GRAPH_PREFIX = "graph:"
 class ModelItem(TypedDict):
     """A model or a graph in the list.
 
-    `demo` is the hint of the demo model, and `graph` the graph's name in the settings. `provider` names for people where its
-    requests go. `problem` is the reason why it cannot be chosen.
+    `label` is its name in its `group`, which says where its requests go. `demo` is the hint of the demo model, `graph` the
+    graph's name in the settings, and `problem` the reason why it cannot be chosen.
     """
 
     name: str
-    provider: str
+    label: str
+    group: str
     demo: str | None
     graph: str
     problem: str | None
@@ -53,16 +55,23 @@ def list_models(services: Services, *, with_graphs: bool) -> list[ModelItem]:
     """Return the available models, after the graphs if wanted."""
     offer = services.runner.graphs if with_graphs else NO_GRAPHS
     graphs = dict.fromkeys(offer.names) | dict(offer.problems)
-    models = services.models
+    kind = GRAPH_PREFIX.removesuffix(":")
     return [
         *(
-            ModelItem(name=f"{GRAPH_PREFIX}{name}", provider="", demo=None, graph=name, problem=graphs[name])
+            ModelItem(name=f"{GRAPH_PREFIX}{name}", label=name, group=kind, demo=None, graph=name, problem=graphs[name])
             for name in graphs
         ),
-        *(
-            ModelItem(
-                name=spec, provider=_(models.label_provider(spec)), demo=services.describe_demo(spec), graph="", problem=None
-            )
-            for spec in models.specs
-        ),
+        *(_describe_model(services, spec) for spec in services.models.specs),
     ]
+
+
+def _describe_model(services: Services, spec: str) -> ModelItem:
+    specs = services.models.specs
+    prefix, separator, rest = spec.partition(":")
+    if provider := services.models.label_provider(spec):
+        label, group = shorten_spec_among(spec, specs), _(provider)
+    elif separator:
+        label, group = rest, prefix
+    else:
+        label, group = spec, spec if any(each.startswith(f"{spec}:") for each in specs) else _("Others")
+    return ModelItem(name=spec, label=label, group=group, demo=services.describe_demo(spec), graph="", problem=None)

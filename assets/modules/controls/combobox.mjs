@@ -7,10 +7,10 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
  * Choose a line by the arrow keys and Enter, or by a click. The field keeps the focus.
  * @template {{group: string}} L
  * @param {{name: string, listName?: string, isMultiple?: boolean, lines: L[], onText: (text: string) => void,
- *   onChoose: (line: L) => void, nameGroup?: (group: string) => string, describe: (line: L) => object}} props
- *   `describe`: the properties of a line's element, with its children
+ *   onChoose: (line: L) => void, describe: (line: L) => object}} props `describe`: the properties of a line's element, with
+ *   its children
  */
-export function Combobox({ name, listName = name, isMultiple, lines, onText, onChoose, nameGroup = String, describe }) {
+export function Combobox({ name, listName = name, isMultiple, lines, onText, onChoose, describe }) {
   const id = useId();
   const list = useRef(null);
   const [position, setPosition] = useState(0);
@@ -30,10 +30,9 @@ export function Combobox({ name, listName = name, isMultiple, lines, onText, onC
     h("div", { key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected,
       onClick: () => onChoose(line), ...describe(line) });
   const group = (group) => {
-    const label = nameGroup(group);
     const options = lines.map((line, index) => line.group === group && option(line, index));
-    return h("div", { key: group, role: "group", "aria-label": label },
-      h("div", { className: "option-group", "aria-hidden": true }, label), options);
+    return h("div", { key: group, role: "group", "aria-label": group },
+      h("div", { className: "option-group", "aria-hidden": true }, group), options);
   };
   return h(
     Fragment,

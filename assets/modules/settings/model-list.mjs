@@ -3,7 +3,6 @@ import { keep, readKeptJson } from "../browser/storage.mjs";
 import { Combobox } from "../controls/combobox.mjs";
 import { icon } from "../controls/icons.mjs";
 import { foldText } from "../words/direction.mjs";
-import { nameModelAmong } from "../words/format.mjs";
 import { _, ngettext } from "../words/words.mjs";
 import { MAX_MODELS } from "./several-models.mjs";
 
@@ -25,22 +24,19 @@ const MIN_MODELS_FOR_RECENT = 6; // fewer are seen at once
 export function ModelList({ models, current, usual, several, isSeveral, onChoose, onSeveral, onConnect, onClose }) {
   const [text, setText] = useState("");
   const choice = useSeveralChoice(current, several, isSeveral, onSeveral);
-  const specs = models.map(({ name }) => name);
   const lines = listLines(models, text);
   const choose = ({ model }) => {
     if (model.problem) return;
     if (!choice.isOn) storeRecent(model.name);
     (choice.toggle ?? onChoose)(model);
   };
-  const nameGroup = (group) =>
-    (group !== RECENT && lines.find((line) => line.group === group)?.model.provider) || group;
-  const describe = ({ model: { name, problem, provider }, group }) => ({
+  const describe = ({ model: { name, label, problem } }) => ({
     "aria-checked": choice.isOn ? choice.names.includes(name) : undefined,
     "aria-disabled": Boolean(problem) || undefined,
     children: h(Fragment, null,
       choice.isOn &&
         h("span", { className: "model-check", "aria-hidden": true }, choice.names.includes(name) && icon("check-lg")),
-      h("span", { className: "model-name" }, nameInGroup(name, provider, group, specs)),
+      h("span", { className: "model-name" }, label),
       h("span", { className: "quiet" },
         [name === current && _("in use"), name === usual && _("default")].filter(Boolean).join(" · ")),
       problem && h("span", { className: "model-problem" }, problem)),
@@ -49,7 +45,7 @@ export function ModelList({ models, current, usual, several, isSeveral, onChoose
     "div",
     { className: "model-list", role: "dialog", "aria-label": _("Choose the model") },
     h(Combobox, { name: _("Find a model"), listName: _("Models"), isMultiple: choice.isOn, lines, onText: setText,
-      onChoose: choose, nameGroup, describe }),
+      onChoose: choose, describe }),
     lines.length === 0 && h("p", { className: "quiet", role: "status" }, _("No matches.")),
     h("p", { className: "quiet", role: choice.isOn ? "status" : undefined }, choice.hint),
     h(SeveralButtons, { choice, onClose }),
@@ -104,29 +100,14 @@ function SeveralButtons({ choice, onClose }) {
 function listLines(models, text) {
   const words = foldText(text).split(/\s+/).filter(Boolean);
   const matching = models.filter(({ name }) => words.every((word) => foldText(name).includes(word)));
-  const byProvider = groupByProvider(matching);
   const recent =
     words.length === 0 && models.length >= MIN_MODELS_FOR_RECENT
       ? readRecent().flatMap((name) => matching.filter((model) => model.name === name))
       : [];
   return [
     ...recent.map((model) => ({ group: RECENT, model })),
-    ...byProvider.flatMap(([group, found]) => found.map((model) => ({ group, model }))),
+    ...[...Map.groupBy(matching, ({ group }) => group).values()].flat().map((model) => ({ group: model.group, model })),
   ];
-}
-
-function groupByProvider(models) {
-  const isProvider = (name) => models.some((other) => other.name.startsWith(`${name}:`));
-  const findProvider = ({ name }) =>
-    name.includes(":") ? name.slice(0, name.indexOf(":")) : isProvider(name) ? name : _("Others"); // as in `openai:gpt-5`
-  const providers = [...new Set(models.map(findProvider))];
-  return providers.map((provider) => [provider, models.filter((model) => findProvider(model) === provider)]);
-}
-
-/** @param {string} name @param {string} provider @param {string} group @param {string[]} specs of the whole list */
-function nameInGroup(name, provider, group, specs) {
-  if (provider) return nameModelAmong(name, specs);
-  return name.startsWith(`${group}:`) ? name.slice(group.length + 1) : name; // graphs, the demo's, unknown providers
 }
 
 /** @returns {string[]} */

@@ -120,8 +120,8 @@
  *   max_tokens?: string, reasoning_effort?: string, extra_body?: string, graph?: string}} Choice  settings of a
  *   conversation; empty: not chosen
  * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
- * @typedef {{name: string, provider: string, demo: string|null, graph: string, problem: string|null}} ModelItem
- *   `provider`: the place its requests go to, as "OpenAI"; `demo`: the hint of the demo model; `graph`: of a user graph,
- *   its name; `problem`: the reason why it cannot be chosen
+ * @typedef {{name: string, label: string, group: string, demo: string|null, graph: string, problem: string|null}} ModelItem
+ *   `group`: the place its requests go to, as "OpenAI", where its name is `label`; `demo`: the hint of the demo model;
+ *   `graph`: of a user graph, its name; `problem`: the reason why it cannot be chosen
  */
 export {};
