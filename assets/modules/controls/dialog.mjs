@@ -1,5 +1,8 @@
 /** Native dialogs. */
 import { _ } from "../words/words.mjs";
+import { button } from "./buttons.mjs";
+import { useListener } from "./listening.mjs";
+
 const { createElement: h, useId, useLayoutEffect, useRef } = window.React;
 
 /**
@@ -11,12 +14,9 @@ export function useDialog(onClose) {
   useLayoutEffect(() => {
     const element = dialog.current;
     element.showModal();
-    window.addEventListener("popstate", onClose);
-    return () => {
-      window.removeEventListener("popstate", onClose);
-      element.close(); // returns the focus to the element that had it
-    };
+    return () => element.close(); // returns the focus to the element that had it
   }, []);
+  useListener(window, "popstate", onClose);
   return dialog;
 }
 
@@ -43,7 +43,7 @@ export function ReadingDialog({ title, size = "lg", className, buttons = null, o
         h(
           "div",
           { className: "modal-footer" },
-          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, _("Close")),
+          button("btn btn-outline-secondary", _("Close"), onClose),
           buttons,
         ),
       ),

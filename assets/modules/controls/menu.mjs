@@ -1,5 +1,7 @@
 /** A small menu below the button that opened it: arrow keys go through it, Escape and a click elsewhere close it. */
-const { createElement: h, useLayoutEffect, useRef } = window.React;
+import { button, iconButton } from "./buttons.mjs";
+
+const { createElement: h, useLayoutEffect, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
 const EDGE_PX = 8; // between a menu and the edge of its view
@@ -21,7 +23,24 @@ function placeMenu(element) {
   element.style.translate = `${Math.max(0, EDGE_PX - left)}px`; // on a phone, a short question's button is far left
 }
 
-/** @param {{name: string, items: [string, () => void, string?][], onClose: () => void}} props */
+/** @typedef {[label: string, act: () => void, testId?: string]} MenuItem */
+
+/**
+ * A button with a menu of what is seldom needed.
+ * @param {{name: string, title?: string, className?: string, list: () => MenuItem[]}} props `list`: called while it is open
+ */
+export function MoreButton({ name, title = name, className, list }) {
+  const [isOpen, setOpen] = useState(false);
+  const open = ({ detail }) => detail < 2 && setOpen(true);
+  return h(
+    "span",
+    { className: "more" },
+    iconButton("three-dots", name, open, { className, title, "aria-haspopup": "menu", "aria-expanded": isOpen }),
+    isOpen && h(Menu, { name, items: list(), onClose: () => setOpen(false) }),
+  );
+}
+
+/** @param {{name: string, items: MenuItem[], onClose: () => void}} props */
 export function Menu({ name, items, onClose }) {
   const list = useRef(null);
   useLayoutEffect(() => {
@@ -51,14 +70,8 @@ export function Menu({ name, items, onClose }) {
   };
   return h("div", { className: "more-menu", role: "menu", "aria-label": name, ref: list, onKeyDown },
     items.map(([label, act, testId], place) =>
-      h(
-        "button",
-        {
-          key: place, type: "button", role: "menuitem", tabIndex: place === 0 ? 0 : -1, "data-testid": testId,
-          onClick: choose(act),
-        },
-        label,
-      ),
-    ),
+      button(null, label, choose(act), {
+        key: place, role: "menuitem", tabIndex: place === 0 ? 0 : -1, "data-testid": testId,
+      })),
   );
 }

@@ -1,4 +1,6 @@
 /** A small panel beside the button that opens it. */
+import { useListener } from "./listening.mjs";
+
 const { useEffect, useRef, useState } = window.React;
 
 /**
@@ -12,12 +14,8 @@ export function usePopover(thread) {
   const [isOpen, setOpen] = useState(false);
   const root = useRef(null);
   useEffect(() => setOpen(false), [thread]);
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    const onPointerDown = (event) => !root.current.contains(event.target) && setOpen(false);
-    document.addEventListener("pointerdown", onPointerDown);
-    return () => document.removeEventListener("pointerdown", onPointerDown);
-  }, [isOpen]);
+  const onPointerDown = ({ target }) => root.current.contains(target) || setOpen(false);
+  useListener(document, "pointerdown", onPointerDown, { isActive: Boolean(isOpen) });
   const close = () => {
     setOpen(false);
     root.current.querySelector("button").focus();

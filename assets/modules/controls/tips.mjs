@@ -1,12 +1,20 @@
 /** The tips for somebody who sees the page for the first time: one at a time, and one that was read never comes back. */
 import { readOption, storeOption, usePageOption } from "../browser/page-options.mjs";
 import { _ } from "../words/words.mjs";
+import { button } from "./buttons.mjs";
 
 const { createElement: h, useEffect } = window.React;
 
+/** In their order. */
+const TEXTS = {
+  field: _("Write a message, or type / for commands."),
+  checkpoint: _(
+    "Save a checkpoint when you like where things are: it appears here as a diamond, and you can always come back to it.",
+  ),
+  history: _("History draws the whole conversation: choose a place in it to go back, to branch or to compare."),
+};
 /** @typedef {"field"|"checkpoint"|"history"} TipName */
-/** In their order. @type {TipName[]} */
-const NAMES = ["field", "checkpoint", "history"];
+const NAMES = /** @type {TipName[]} */ (Object.keys(TEXTS));
 const FIRST_RUN = "first-run";
 
 const getOption = (name) => `tip-${name}-read`;
@@ -43,16 +51,8 @@ export function useTip(name) {
   return isFirstRun && isRead.indexOf(false) === NAMES.indexOf(name);
 }
 
-/** @param {TipName} name @returns {string} the id of the tip's text */
+/** Return the id of the tip's text. @param {TipName} name */
 export const getTipId = (name) => `tip-${name}`;
-
-const TEXTS = {
-  field: _("Write a message, or type / for commands."),
-  history: _("History draws the whole conversation: choose a place in it to go back, to branch or to compare."),
-  checkpoint: _(
-    "Save a checkpoint when you like where things are: it appears here as a diamond, and you can always come back to it.",
-  ),
-};
 
 /** A tip in its place in the page, so that it covers nothing. @param {{name: TipName}} props */
 export function Tip({ name }) {
@@ -63,6 +63,6 @@ export function Tip({ name }) {
     "div",
     { className: `tip tip-${name}`, role: "note", "aria-label": _("Tip"), "data-testid": "tip" },
     h("p", { id }, TEXTS[name]),
-    h("button", { type: "button", className: "quiet-button", "aria-describedby": id, onClick: onRead }, _("Got it")),
+    button("quiet-button", _("Got it"), onRead, { "aria-describedby": id }),
   );
 }

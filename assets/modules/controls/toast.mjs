@@ -1,11 +1,12 @@
 /** Toasts of the page itself. Those of the server come from components/panels/toast.py. */
 import { setProperties } from "../browser/properties.mjs";
 import { _ } from "../words/words.mjs";
+import { watchClicks } from "./listening.mjs";
 
 const LOOK_AGAIN_MS = 2000;
 const HIDDEN = { display: "none" };
 const MEASURED = { ".composer": "--composer-height", ".toasts": "--toast-height" };
-/** @type {(() => void)|null} */
+/** @type {(() => void)|null} what “Try again” does */
 let onRetry = null;
 
 /**
@@ -70,12 +71,15 @@ export function markToast(isShown) {
   if (isShown) measured.forEach((element) => sizes.observe(element));
 }
 
-document.addEventListener("click", (event) => {
-  const { id } = /** @type {Element} */ (event.target);
-  if (id === "toast-close") setProperties({ toast: { is_open: false } });
-  if (id !== "toast-retry" || onRetry === null) return;
-  const retry = onRetry;
-  onRetry = null;
-  setProperties({ toast: { is_open: false } });
-  retry();
-});
+const hideToast = () => setProperties({ toast: { is_open: false } });
+
+/** Let the toast's buttons work; “Try again” works once. */
+export function watchToast() {
+  watchClicks("#toast-close", hideToast);
+  watchClicks("#toast-retry", () => {
+    const retry = onRetry;
+    onRetry = null;
+    hideToast();
+    retry?.();
+  });
+}
