@@ -4,7 +4,6 @@
  */
 import { buildPath } from "../browser/addresses.mjs";
 import { joinTexts, storeUnsent, readUnsent } from "../browser/unsent-storage.mjs";
-import { fitHeight } from "../controls/text-field.mjs";
 import { getTipId, useTip } from "../controls/tips.mjs";
 import { whenShown } from "../state/chosen-thread.mjs";
 import { goTo } from "../state/panels.mjs";
@@ -15,7 +14,7 @@ import { estimateTokens } from "./meter.mjs";
 import { usePasting } from "./pasting.mjs";
 import { isSlashText, SlashList } from "./slash.mjs";
 
-const { Fragment, createElement: h, useCallback, useEffect, useId, useMemo, useRef, useState } = window.React;
+const { Fragment, createElement: h, useCallback, useId, useMemo, useRef, useState } = window.React;
 
 /**
  * Wrap what Enter does. While the conversation is coming, a command waits for it, and a message is queued.
@@ -60,8 +59,6 @@ function isReturned(text, thread) {
   return sent !== null && text.startsWith(sent.text);
 }
 
-const MAX_FIELD_HEIGHT_PX = 240;
-
 /**
  * @typedef {{text: string, files: import("../state/types.mjs").ChosenFile[],
  *   unread?: import("./attachments.mjs").Reading[]}}
@@ -84,17 +81,12 @@ export function useMessageField(thread) {
   const [slashText, setSlashText] = useState(null);
   const [isFocused, setFocused] = useState(false);
   const measure = useCallback(() => {
-    fitHeight(textarea.current, MAX_FIELD_HEIGHT_PX);
     setBlank(textarea.current.value.trim() === "");
     setTokens(estimateTokens(textarea.current.value));
     // a dialog that closes returns the focus without an event for React
     setFocused(document.activeElement === textarea.current);
     setSlashText(isSlashText(textarea.current.value) ? textarea.current.value : null);
   }, []);
-  useEffect(() => {
-    window.addEventListener("resize", measure);
-    return () => window.removeEventListener("resize", measure);
-  }, [measure]);
   const { files, isReading, prependFiles } = attachments;
   const actions = useMemo(
     () => buildFieldActions(textarea, shownThread, measure, attachments),

@@ -1,6 +1,6 @@
 /** The card of the selected place: its description and figures, and what can be done there. */
 import { icon } from "../controls/icons.mjs";
-import { NameField } from "../controls/text-field.mjs";
+import { NameField } from "../controls/name-field.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
 import { useNow } from "../words/clock.mjs";

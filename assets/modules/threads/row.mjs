@@ -3,7 +3,7 @@ import { buildPath, buildApi } from "../browser/addresses.mjs";
 import { copyLink } from "../controls/copying.mjs";
 import { icon } from "../controls/icons.mjs";
 import { Menu } from "../controls/menu.mjs";
-import { NameField } from "../controls/text-field.mjs";
+import { NameField } from "../controls/name-field.mjs";
 import { fetchAsPage } from "../requests/session.mjs";
 import { noticeRunEnd } from "../state/notices.mjs";
 import { refreshThreads } from "../state/panels.mjs";

@@ -1,5 +1,4 @@
 /** Edit a user's message: replace its text only, or ask the agent again from there. */
-import { fitHeight } from "../controls/text-field.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { useRequest } from "../requests/tracked-request.mjs";
 import { _ } from "../words/words.mjs";
@@ -9,7 +8,6 @@ const { createElement: h, useLayoutEffect, useMemo, useRef, useState } = window.
 
 const NO_REPLY_TEXT = _("Not sent yet: the server does not answer. Your text is kept.");
 const CHANGED_TEXT = _("This message was changed meanwhile. Your text is kept, and Send replaces the new version.");
-const MAX_EDITOR_HEIGHT_PX = 320;
 
 /**
  * @typedef {{id: string, thread: string|null, text: string, problem: string|null, isPressed: boolean}} Draft  of the message
@@ -107,7 +105,6 @@ export function Editor({ editing, isLast }) {
 
 function EditorField({ editing: { draft, pending, type } }) {
   const field = useRef(null);
-  useLayoutEffect(() => fitHeight(field.current, MAX_EDITOR_HEIGHT_PX), [draft.text]);
   useLayoutEffect(() => {
     if (!draft.isPressed && !isFocusUnclaimed()) return; // the person is at work elsewhere
     field.current.focus({ preventScroll: true });
