@@ -3,17 +3,13 @@
  * palette (controls/commands.mjs) that have a word.
  */
 import { listCommands, useChoicesRevision } from "../controls/commands.mjs";
-import { listBarCommands } from "../page/bar-commands.mjs";
-import { foldText } from "../words/direction.mjs";
+import { findWords } from "../words/direction.mjs";
 import { formatCount } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 
 const { useRef, useState, createElement: h, useEffect } = window.React;
 
-/**
- * @param {{id: string, lines: Line[], selected: number,
- *   onChoose: (line: Line) => void}} props
- */
+/** @param {{id: string, lines: Line[], selected: number, onChoose: (line: Line) => void}} props */
 export function SlashList({ id, lines, selected, onChoose }) {
   const list = useRef(null);
   useEffect(() => {
@@ -59,41 +55,33 @@ export const isSlashText = (text) => COMMAND_TEXT.test(text);
 /**
  * List the lines that complete a text.
  * @param {string} text
- * @param {import("../state/types.mjs").Command[]} commands
  * @returns {{lines: Line[], isCommand: boolean}} `isCommand`: the text is for a command, even if no line completes it
  */
-export function listLines(text, commands) {
+function listLines(text) {
   const [, typed, argument] = COMMAND_TEXT.exec(text) ?? [];
   if (typed === undefined) return NO_LINES;
-  const named = commands.filter(({ word }) => word);
-  if (argument === undefined)
-    return toResult(
-      listEnabledFirst(named.filter(({ word }) => word?.startsWith(typed.toLowerCase()))).map((command) =>
-        describeCommand(command),
-      ),
-    );
+  const named = listCommands().filter(({ word }) => word);
+  if (argument === undefined) {
+    const begun = named.filter(({ word }) => word?.startsWith(typed.toLowerCase()));
+    const inOrder = [...begun.filter(({ offReason }) => !offReason), ...begun.filter(({ offReason }) => offReason)];
+    return toResult(inOrder.map((command) => describeCommand(command)));
+  }
   const command = named.find(({ word }) => word === typed.toLowerCase());
   if (command?.choices && !command.offReason) return { lines: listChoices(command, argument), isCommand: true };
-  return toResult(
-    command && (command.hint || command.choices || argument === "") ? [describeCommand(command, argument.trim())] : [],
-  );
+  const takesArgument = command && (command.hint || command.choices || argument === "");
+  return toResult(takesArgument ? [describeCommand(command, argument.trim())] : []);
 }
 
+const toResult = (lines) => ({ lines, isCommand: lines.length > 0 });
+
 /** Return the question about a text that looks like a command, and is none; null for any other text. */
-function describeMistake(text, commands) {
+function describeMistake(text) {
   const word = COMMAND_TEXT.exec(text)?.[1];
-  if (!word || listLines(text, commands).isCommand) return null;
-  return commands.some((command) => command.word === word.toLowerCase())
+  if (!word || listLines(text).isCommand) return null;
+  return listCommands().some((command) => command.word === word.toLowerCase())
     ? _("/{word} takes no text after it. Send it as text?", { word })
     : _("No command /{word}. Send it as text?", { word });
 }
-
-const listAllCommands = () => [...listCommands(), ...listBarCommands()];
-const listEnabledFirst = (commands) => [
-  ...commands.filter(({ offReason }) => !offReason),
-  ...commands.filter(({ offReason }) => offReason),
-];
-const toResult = (lines) => ({ lines, isCommand: lines.length > 0 });
 
 /**
  * Build the line of a command, with the argument that was typed.
@@ -115,15 +103,10 @@ function describeCommand({ word, hint, name, offReason = null, choices, run }, a
  * List the choices that contain all words of the argument.
  * @param {import("../state/types.mjs").Command} command @param {string} argument @returns {Line[]}
  */
-function listChoices({ word, choices }, argument) {
-  const words = foldText(argument).split(/\s+/).filter(Boolean);
-  const matching = (choices?.() ?? []).filter(({ name }) => words.every((each) => foldText(name).includes(each)));
-  return matching
+const listChoices = ({ word, choices }, argument) =>
+  findWords(choices?.() ?? [], argument, ({ name }) => name)
     .slice(0, MAX_LINES)
-    .map(({ name, detail = "", offReason = null, run }) => ({
-      name, detail, completed: `/${word} ${name}`, offReason, run,
-    }));
-}
+    .map((choice) => ({ detail: "", offReason: null, ...choice, completed: `/${word} ${choice.name}` }));
 
 /**
  * Complete and run the command in the field. The list is closed by Escape until the field is empty; its text is then a
@@ -141,41 +124,41 @@ function listChoices({ word, choices }, argument) {
 export function useSlash(field, refuse, isComing, problem) {
   const { slashText, isFocused } = field;
   const [selection, setSelection] = useState({ text: "", position: 0 });
-  const isDismissed = useRef(false);
-  const [, render] = useState(0);
+  const [isDismissed, setDismissed] = useState(false);
+  const [asked, ask] = useState(null); // the text that is asked about
   useChoicesRevision();
-  if (slashText === null) isDismissed.current = false;
-  const isOff = slashText === null || isDismissed.current || isComing; // the commands are those of the page that is shown
-  const { lines, isCommand } = isOff ? NO_LINES : listLines(slashText, listAllCommands());
+  if (slashText === null && isDismissed) setDismissed(false);
+  const isOff = slashText === null || isDismissed || isComing; // the commands are those of the page that is shown
+  const { lines, isCommand } = isOff ? NO_LINES : listLines(slashText);
   const selected = selection.text === slashText ? Math.min(selection.position, lines.length - 1) : 0;
   const isRefused = useRefusal(slashText, problem);
   const isOpen = isFocused && lines.length > 0 && !isRefused;
-  const select = (position) => setSelection({ text: slashText, position });
   const choose = (line) => {
     if (line.offReason) return refuse(line.offReason);
     field.changeText(line.run ? "" : line.completed);
     line.run?.();
   };
-  const { question, ask, withdraw } = useQuestion(isOff ? null : slashText);
   const runText = () => {
-    if (!isOff && describeMistake(slashText, listAllCommands())) return ask(slashText), true;
+    if (!isOff && describeMistake(slashText)) return ask(slashText), true;
     if (!isCommand) return false;
     if (lines.length > 0) choose(lines[selected]);
     else refuse(NO_SUCH_NAME);
     return true;
   };
   const runHeld = (text, submit) => {
-    const held = listLines(text, listAllCommands());
-    if (!held.isCommand && !describeMistake(text, listAllCommands())) return submit(text);
+    const held = listLines(text);
+    if (!held.isCommand && !describeMistake(text)) return submit(text);
     const [line] = held.lines;
     if (line?.run && !line.offReason) return line.run();
     field.putBack({ text, files: [] });
     if (!held.isCommand) return ask(field.getText());
     if (line === undefined || line.offReason) refuse(line?.offReason ?? NO_SUCH_NAME);
   };
-  const close = () => ((isDismissed.current = true), render((count) => count + 1));
+  const select = (position) => setSelection({ text: slashText, position });
+  const close = () => setDismissed(true);
   const onKeyDown = (event) => isOpen && handleKey(event, { lines, selected, select, close, complete: field.changeText });
-  return { lines, selected, isOpen, choose, question, withdraw, onKeyDown, runText, runHeld };
+  const question = isOff || asked !== slashText ? null : describeMistake(slashText);
+  return { lines, selected, isOpen, choose, question, withdraw: () => ask(null), onKeyDown, runText, runHeld };
 }
 
 /** Return whether a text is the one that was refused. */
@@ -183,13 +166,6 @@ function useRefusal(text, problem) {
   const refused = useRef({ problem: null, text: null });
   if (refused.current.problem !== problem) refused.current = { problem, text };
   return problem !== null && refused.current.text === text;
-}
-
-/** Ask about a text, as long as it is in the field. */
-function useQuestion(text) {
-  const [asked, ask] = useState(null);
-  const question = text === null || asked !== text ? null : describeMistake(text, listAllCommands());
-  return { question, ask, withdraw: () => ask(null) };
 }
 
 /** Handle a key of the open list. Enter is the field's own key. @returns {boolean} */

@@ -1,6 +1,10 @@
-/** Commands of the palette and of the message field (`/`). Each mounted component offers its own. */
+/**
+ * Commands of the palette and of the message field (`/`). Each mounted component offers its own, and each button of the bar
+ * is one; those with a word are slash commands.
+ */
 import { createValue } from "../browser/value.mjs";
 import { _ } from "../words/words.mjs";
+
 const { useEffect, useRef } = window.React;
 
 export const GO_BACK = _("Go back to");
@@ -24,8 +28,28 @@ export function useCommands(owner, list) {
 }
 
 /** List all offers: components may be mounted in any order. @returns {import("../state/types.mjs").Command[]} */
-export const listCommands = () =>
+export const listOffers = () =>
   [...commandsByOwner].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, list]) => list());
+
+const BUTTONS =
+  ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run], #more-app [hidden], #more-app [hidden] *)";
+const WORDS = ["undo", "redo", "clear", "settings", "app-settings", "export"]; // those of buttons, and their ids
+
+/** List all offers, and the buttons and items of the bar. @returns {import("../state/types.mjs").Command[]} */
+export const listCommands = () => [...listOffers(), ...Array.from(document.querySelectorAll(BUTTONS), describeButton)];
+
+function describeButton(button) {
+  const isOff = button.disabled || button.hidden || button.getAttribute("aria-disabled") === "true";
+  const name = button.dataset.command ?? button.getAttribute("aria-label") ?? button.textContent;
+  return {
+    group: _("Actions"),
+    name,
+    word: WORDS.find((word) => word === button.id),
+    keys: button.getAttribute("aria-keyshortcuts") ?? undefined,
+    offReason: isOff ? _("“{name}” is not possible right now.", { name }) : null,
+    run: () => button.click(),
+  };
+}
 
 const KEYS = { Control: document.documentElement.hasAttribute("data-mac") ? "⌘" : _("Ctrl"), Shift: _("Shift") };
 

@@ -1,5 +1,5 @@
 /** The menu of the bar: what is seldom needed, in words. */
-import { listCommands } from "../controls/commands.mjs";
+import { listOffers } from "../controls/commands.mjs";
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
@@ -9,10 +9,8 @@ const findMenu = () => find("more");
 const isOpen = () => findButton()?.getAttribute("aria-expanded") === "true";
 const listItems = (selector) => /** @type {HTMLButtonElement[]} */ ([...findMenu().querySelectorAll(selector)]);
 
-/** Find the palette's command of an item. */
-const findCommand = (item) => listCommands().find(({ name }) => name === item.dataset.run);
-
-const isOff = (command) => !command || Boolean(command.offReason);
+/** Find the palette's command of an item, where it is possible. */
+const findCommand = (item) => listOffers().find(({ name, offReason }) => name === item.dataset.run && !offReason);
 
 /** Show or hide the menu. An item that presses another button, or runs a command of the palette, is as enabled as that. */
 function showMenu(isShown) {
@@ -20,7 +18,7 @@ function showMenu(isShown) {
   findButton().setAttribute("aria-expanded", String(isShown));
   findMenu().classList.toggle("shown", isShown);
   for (const item of listItems("[data-press]")) item.disabled = find(item.dataset.press).disabled;
-  for (const item of listItems("[data-run]")) item.disabled = isOff(findCommand(item));
+  for (const item of listItems("[data-run]")) item.disabled = !findCommand(item);
 }
 
 function onClick({ target }) {

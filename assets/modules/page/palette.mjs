@@ -7,10 +7,9 @@ import { GO_BACK, listCommands, nameKeys, useChoicesRevision } from "../controls
 import { useDialog } from "../controls/dialog.mjs";
 import { isGoing, useChosenThread, whenShown } from "../state/chosen-thread.mjs";
 import { getOpenThread, showMessage } from "../state/show-message.mjs";
-import { foldText } from "../words/direction.mjs";
+import { findWords } from "../words/direction.mjs";
 import { formatAge, formatCount, formatNumber } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
-import { listBarCommands } from "./bar-commands.mjs";
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.mjs";
 
 const { Fragment, createElement: h, useMemo, useState } = window.React;
@@ -33,7 +32,7 @@ function listPaletteCommands(command, onlyBack) {
   const isOn = ({ offReason }) => !offReason;
   const choices = command?.choices?.() ?? [];
   if (command !== null) return choices.filter(isOn).map((choice) => ({ ...choice, group: command.name }));
-  const commands = [...listCommands(), ...listBarCommands()].filter(isOn);
+  const commands = listCommands().filter(isOn);
   // To somebody who searches, a message is to be read: only the list of places to go back to offers to restore it.
   return groupCommands(commands.filter(({ group, isQuote }) => (onlyBack ? group === GO_BACK : !isQuote)));
 }
@@ -51,31 +50,22 @@ const isOfNoThread = (command) => "thread" in command || "hit" in command;
 const findAgain = ({ group, name }) =>
   listPaletteCommands(null, group === GO_BACK).find((each) => each.group === group && each.name === name);
 
-/**
- * @param {import("../state/types.mjs").Command[]} commands
- * @param {string} text
- * @returns the commands that contain all words of the text
- */
-function matchWords(commands, text) {
-  const words = foldText(text).split(/\s+/).filter(Boolean);
-  return commands.filter(({ group, name }) => words.every((word) => foldText(`${group} ${name}`).includes(word)));
-}
+/** List the commands that contain all words of the text. */
+const matchWords = (commands, text) => findWords(commands, text, ({ group, name }) => `${group} ${name}`);
 
 /** List conversations that the page has not loaded, by their titles. */
 function listFoundThreads(threads, commands, text) {
   const known = new Set([...commands.map(({ thread }) => thread), getOpenThread()]);
-  const others = threads.filter(({ id }) => !known.has(id));
-  const words = text.replace(TAG_FILTER, " "); // the server has filtered by tags
-  return matchWords(
-    others.map(({ id, title, updated }) => ({
+  const lines = threads
+    .filter(({ id }) => !known.has(id))
+    .map(({ id, title, updated }) => ({
       group: _("Conversations"),
       name: title,
       detail: formatAge(updated, Date.now()),
       thread: id,
       run: () => showMessage(id, null),
-    })),
-    words,
-  );
+    }));
+  return matchWords(lines, text.replace(TAG_FILTER, " ")); // the server has filtered by tags
 }
 
 /** @param {import("./search.mjs").Hit[]} hits @returns {import("../state/types.mjs").Command[]} a line for each hit */
@@ -130,34 +120,22 @@ function OpenPalette({ onlyBack = false, onClose }) {
 }
 
 function PaletteFoot({ total, matches, lines, found, text, onlyBack, isFiltered }) {
-  const emptyText =
-    total === 0
-      ? onlyBack
-        ? _("There is nothing to go back to yet.")
-        : _("There is nothing to choose from yet.")
-      : found.isSearching
-        ? _("Searching…")
-        : _("No matches.");
+  const noneText = onlyBack ? _("There is nothing to go back to yet.") : _("There is nothing to choose from yet.");
+  const emptyText = total === 0 ? noneText : found.isSearching ? _("Searching…") : _("No matches.");
+  const line = (className, sentence, role = "") => h("p", { className, role: role || undefined }, sentence);
+  const foot = (sentence) => line("palette-foot quiet", sentence);
   return h(
     Fragment,
     null,
     total > 0 &&
       !found.isSearching &&
-      h(
-        "p",
-        { className: "visually-hidden", role: "status" },
-        _("{lines} found", { lines: formatCount(lines.length, "line") }),
-      ),
+      line("visually-hidden", _("{lines} found", { lines: formatCount(lines.length, "line") }), "status"),
     matches.length > MAX_LINES &&
-      h(
-        "p",
-        { className: "palette-foot quiet" },
-        _("… and {limit} more. Type to narrow.", { limit: formatNumber(matches.length - MAX_LINES) }),
-      ),
-    lines.length === 0 && !found.failed && h("p", { className: "pane-empty", role: "status" }, emptyText),
+      foot(_("… and {limit} more. Type to narrow.", { limit: formatNumber(matches.length - MAX_LINES) })),
+    lines.length === 0 && !found.failed && line("pane-empty", emptyText, "status"),
     h(SearchState, { found, className: "palette-foot quiet" }),
-    !isFiltered && text === "" && h("p", { className: "palette-foot quiet" }, SEARCH_HINT),
-    onlyBack && h("p", { className: "palette-foot quiet" }, _("Nothing happens until you confirm.")),
+    !isFiltered && text === "" && foot(SEARCH_HINT),
+    onlyBack && foot(_("Nothing happens until you confirm.")),
   );
 }
 

@@ -12,6 +12,15 @@ const SPECIAL = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "g");
 export const foldText = (text) =>
   text.normalize("NFKD").toLowerCase().replace(SPECIAL, (letter) => LETTERS[letter]).replace(/[\u0300-\u036f]/g, "");
 
+/**
+ * List the items whose text has all words of another one.
+ * @template T @param {T[]} items @param {string} text @param {(item: T) => string} getText @returns {T[]}
+ */
+export function findWords(items, text, getText) {
+  const words = foldText(text).split(/\s+/).filter(Boolean);
+  return items.filter((item) => words.every((word) => foldText(getText(item)).includes(word)));
+}
+
 const MIN_RIGHT_TO_LEFT_WORDS = 0.4; // of all words, of which the first counts twice if it is from right to left
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const LETTER = /\p{L}/u;
