@@ -1,6 +1,6 @@
 /** The dialogs about places of the conversation (components/places.py). History opens them. */
 import { setProperties } from "../browser/properties.mjs";
-import { openDialogAbout } from "../page/callbacks.mjs";
+import { findPressed, openDialogAbout } from "../page/callbacks.mjs";
 import { sendOnce } from "../state/actions.mjs";
 import { findSeenVersion } from "../state/seen-version.mjs";
 import { getData } from "../state/shown-panels.mjs";
@@ -50,8 +50,8 @@ export function choosePlaces(one, other, opened) {
 
 /** Clientside callback: go to a place that is compared, or quote it. The dialog closes. */
 export function actOnCompared() {
-  const { triggered, triggered_id: pressed } = window.dash_clientside.callback_context;
-  if (!triggered[0]?.value) return window.dash_clientside.no_update;
+  const pressed = findPressed();
+  if (pressed === null) return window.dash_clientside.no_update;
   const [, type, place, kind, id] = /^\w+ (\w+) ((\w+):(.*))$/s.exec(pressed.row) ?? [];
   const { thread, version } = getData("history");
   const action = { type, version: findSeenVersion(thread, version), [kind]: id };

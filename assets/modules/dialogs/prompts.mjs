@@ -1,14 +1,15 @@
 /** Prompts: their commands, and the ways to their dialogs (components/panels/prompts.py). A prompt is text, never HTML. */
 import { buildApi } from "../browser/addresses.mjs";
 import { setProperties } from "../browser/properties.mjs";
+import { button } from "../controls/buttons.mjs";
 import { announceChoices } from "../controls/commands.mjs";
+import { ReadingDialog } from "../controls/dialog.mjs";
 import { showToast } from "../controls/toast.mjs";
-import { openDialogAbout } from "../page/callbacks.mjs";
+import { findPressed, openDialogAbout } from "../page/callbacks.mjs";
 import { send } from "../requests/send.mjs";
 import { _ } from "../words/words.mjs";
-import { VariablesDialog, VARIABLE } from "./prompt-variables.mjs";
 
-const { createElement: h } = window.React;
+const { createElement: h, useEffect, useId, useRef } = window.React;
 
 const ADDRESS = buildApi("prompts");
 const READ_AGAIN_MS = 5000; // another tab may have changed them
@@ -54,9 +55,9 @@ export const PromptVariables = ({ data, setProps }) =>
 
 /** Clientside callback: insert the prompt in whose row a button was pressed, and close the list. */
 export function insertPromptOfRow() {
-  const { triggered, triggered_id: button } = window.dash_clientside.callback_context;
-  if (!triggered[0]?.value) return window.dash_clientside.no_update; // a row has appeared
-  insertPrompt({ id: button.row });
+  const pressed = findPressed();
+  if (pressed === null) return window.dash_clientside.no_update;
+  insertPrompt({ id: pressed.row });
   return false;
 }
 
@@ -87,4 +88,49 @@ export function listPromptCommands(text, insert) {
       ? []
       : [{ group: _("Actions"), name: _("Save the text as a prompt"), run: () => openPrompts(text) }]),
   ];
+}
+
+const VARIABLE = /\{\{\s*([\p{L}\p{N}_][\p{L}\p{N}_ -]{0,39}?)\s*\}\}/gu;
+const MAX_VARIABLES = 20; // of one prompt; further ones stay text
+
+/** @param {string} text @returns {string[]} each name once, in their order */
+const listVariables = (text) =>
+  [...new Set(Array.from(text.matchAll(VARIABLE), ([, name]) => name))].slice(0, MAX_VARIABLES);
+
+/** Fill each variable in one pass: a value that has braces itself stays as it is. @param {Map<string, string>} values */
+const fillVariables = (text, values) => text.replace(VARIABLE, (whole, name) => values.get(name) ?? whole);
+
+/**
+ * Ask for the variables of a prompt before its text is inserted.
+ * @param {{prompt: {name: string, text: string}, onInsert: (text: string) => void, onClose: () => void}} props
+ */
+function VariablesDialog({ prompt, onInsert, onClose }) {
+  const id = useId();
+  const form = useRef(null);
+  const names = listVariables(prompt.text);
+  useEffect(() => form.current.elements[0].focus(), []); // after the dialog has taken the focus
+  const onSubmit = (event) => {
+    event.preventDefault();
+    const { elements } = event.currentTarget;
+    const values = new Map(names.map((name, index) => [name, elements[`value-${index}`].value]));
+    onClose();
+    onInsert(fillVariables(prompt.text, values));
+  };
+  const onKeyDown = (event) => {
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    event.currentTarget.requestSubmit();
+  };
+  const field = (name, index) => [
+    h("label", { key: `${name}-label`, htmlFor: `${id}-${index}`, className: "form-label", dir: "auto" }, name),
+    h("textarea", {
+      key: name, id: `${id}-${index}`, name: `value-${index}`, className: "form-control", dir: "auto", rows: 1,
+    }),
+  ];
+  const buttons = button("btn btn-primary", _("Insert"), null, { type: "submit", form: id });
+  return h(
+    ReadingDialog,
+    { title: prompt.name, className: "prompt-variables", buttons, onClose },
+    h("form", { id, ref: form, "aria-label": _("Variables"), onSubmit, onKeyDown }, names.map(field)),
+  );
 }

@@ -1,10 +1,17 @@
 /** Clientside callbacks of Dash's dialogs and addresses, dialogs that confirm an action, and requests of an open dialog. */
 import { setProperties, getProperties } from "../browser/properties.mjs";
+import { watchClicks } from "../controls/listening.mjs";
 import { readRefusal } from "../requests/send.mjs";
 import { sendOnce } from "../state/actions.mjs";
 import { _ } from "../words/words.mjs";
 
 const getNoUpdate = () => window.dash_clientside?.no_update;
+
+/** Return the id of the button that was pressed; null where a row has appeared, which Dash tells like a press. */
+export function findPressed() {
+  const { triggered, triggered_id: pressed } = window.dash_clientside.callback_context;
+  return triggered[0]?.value ? pressed : null;
+}
 
 /** Clientside callback: close the dialog, whatever triggered it. The last value is whether it is open. */
 export function closeDialog(...values) {
@@ -29,8 +36,8 @@ export function navigate(head) {
  * @param {...string} parts of it that a reading fills
  */
 export function openDialog(_clicks, dialog, ...parts) {
-  const { triggered, triggered_id: button } = window.dash_clientside.callback_context;
-  if (triggered[0]?.value) openDialogAbout(button?.row ?? null, dialog, ...parts); // else a row has appeared
+  const pressed = findPressed();
+  if (pressed !== null) openDialogAbout(pressed.row ?? null, dialog, ...parts);
 }
 
 /**
@@ -93,7 +100,8 @@ export const findProblemLine = () => [...document.querySelectorAll(".modal.show 
 export async function sendFromDialog(line, body, send) {
   const isReading = READING.test(body);
   const ownPress = press !== null && body.includes(`"changedPropIds":["${press.mark}.`) ? press : null;
-  if (ownPress) showPress(ownPress);
+  if (ownPress) ownPress.isSent = true;
+  ownPress?.button.setAttribute("aria-disabled", "true"); // its request is under way
   offerReading(line, isReading);
   try {
     const reply = await send();
@@ -104,19 +112,9 @@ export async function sendFromDialog(line, body, send) {
     showProblem(line, LOST_TEXT, isReading);
     throw error;
   } finally {
-    if (ownPress) endPress(ownPress);
+    if (press === ownPress) press = null;
+    ownPress?.button.removeAttribute("aria-disabled");
   }
-}
-
-/** Show that the request of a pressed button is under way. */
-function showPress(own) {
-  own.isSent = true;
-  own.button.setAttribute("aria-disabled", "true");
-}
-
-function endPress(own) {
-  if (press === own) press = null;
-  own.button.removeAttribute("aria-disabled");
 }
 
 /** “Try again” reads a dialog: it is of no use after a change that failed. */
@@ -142,9 +140,8 @@ export function watchNetworkReturn() {
   addEventListener("online", () => {
     for (const button of document.querySelectorAll(".modal.show .dialog-problem:not([hidden]) > button")) button.click();
   });
-  document.addEventListener("click", ({ target, isTrusted }) => {
-    const line = /** @type {Element} */ (target).closest?.(".dialog-problem");
-    if (line && isTrusted) ofReading = line.id;
+  watchClicks(".dialog-problem", (line, { isTrusted }) => {
+    if (isTrusted) ofReading = line.id;
   });
 }
 

@@ -3,6 +3,7 @@
  * one watcher of Dash's requests: for one that fails, or is answered by another version of the page, Dash has no hook.
  */
 import { releaseProperties } from "../browser/properties.mjs";
+import { watchClicks } from "../controls/listening.mjs";
 import { watchReply } from "../requests/page-request.mjs";
 import { buildHeaders, fetchInSession } from "../requests/session.mjs";
 import { _ } from "../words/words.mjs";
@@ -127,7 +128,7 @@ const REGIONS = {
 const LINKS = {
   composer: () => document.querySelector(FIELD),
   chat: () => document.querySelector(".log") ?? document.querySelector(FIELD),
-  history: () => (showPane("history"), findTarget("history")),
+  history: () => findTarget("history"),
 };
 
 const lastFocused = new Map();
@@ -159,12 +160,10 @@ function watchRegions() {
     event.preventDefault();
     focusNextRegion(event.shiftKey ? -1 : 1);
   });
-  document.querySelector(".skip-links")?.addEventListener("click", (event) => {
-    const link = /** @type {Element} */ (event.target).closest("[data-region]");
-    if (!link) return;
+  watchClicks(".skip-links [data-region]", ({ dataset: { region } }, event) => {
     event.preventDefault(); // the address names the conversation alone
-    if (link.dataset.region !== "history" || !isNarrow()) return LINKS[link.dataset.region]()?.focus();
-    showPane("history"); // a sheet takes the focus itself
+    if (region === "history") showPane("history");
+    if (region !== "history" || !isNarrow()) LINKS[String(region)]()?.focus(); // a sheet takes the focus itself
   });
 }
 

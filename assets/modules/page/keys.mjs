@@ -1,6 +1,7 @@
 /** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
 import { readOption } from "../browser/page-options.mjs";
 import { setProperties } from "../browser/properties.mjs";
+import { watchClicks } from "../controls/listening.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { whenShown } from "../state/chosen-thread.mjs";
 import { openDialogAbout } from "./callbacks.mjs";
@@ -12,8 +13,6 @@ const isField = (element) =>
 /** @param {HTMLElement} element @returns {boolean} whether it is the message field, without a text */
 const isEmptyField = (element) =>
   element.dataset?.testid === "composer" && /** @type {HTMLTextAreaElement} */ (element).value === "";
-const NEW_CONVERSATION = ".new-thread";
-const FIELD = ".message-field textarea";
 
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
@@ -44,8 +43,8 @@ function pressPageKey(event) {
   const isNew = (event.ctrlKey || event.metaKey) && event.shiftKey && !event.altKey && event.key.toLowerCase() === "o";
   if (!isNew && !(event.key === "Escape" && event.shiftKey)) return false;
   event.preventDefault();
-  if (isNew) document.querySelector(NEW_CONVERSATION)?.click();
-  else document.querySelector(FIELD)?.focus();
+  if (isNew) document.querySelector(".new-thread")?.click();
+  else document.querySelector(".message-field textarea")?.focus();
   return true;
 }
 
@@ -55,30 +54,19 @@ function pressPageKey(event) {
  */
 export function watchKeys() {
   let lastEscape = -Infinity;
-  document.addEventListener("click", (event) => {
-    const target = /** @type {Element} */ (event.target);
-    if (target.closest?.("#open-palette")) openPalette({});
-  });
+  watchClicks("#open-palette", () => openPalette({}));
   document.addEventListener("keydown", (event) => {
     const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
     if (isFind) event.preventDefault(); // also for a repeated key: the browser would focus its own search field
     if (event.repeat || isCovered() || pressPageKey(event) || pressUndoKey(event)) return;
+    const isAlone = !event.ctrlKey && !event.metaKey && !isField(event.target);
+    const target = /** @type {HTMLElement} */ (event.target);
     if (isFind) {
       openPalette({});
-    } else if (
-      event.key === "?" &&
-      readOption("single-keys") &&
-      !event.ctrlKey &&
-      !event.metaKey &&
-      !isField(event.target)
-    ) {
+    } else if (event.key === "?" && isAlone && readOption("single-keys")) {
       event.preventDefault();
       openDialogAbout(null, "keys-dialog");
-    } else if (
-      event.key === "Escape" &&
-      !event.defaultPrevented &&
-      isEmptyField(/** @type {HTMLElement} */ (event.target))
-    ) {
+    } else if (event.key === "Escape" && !event.defaultPrevented && isEmptyField(target)) {
       const isSecond = event.timeStamp - lastEscape < MAX_DOUBLE_PRESS_MS;
       lastEscape = isSecond ? -Infinity : event.timeStamp;
       if (!isSecond) return;

@@ -1,5 +1,6 @@
 /** The ends of the page: of its session, by the person, and of its version. */
 import { SIGN_IN, buildApi } from "../browser/addresses.mjs";
+import { watchClicks } from "../controls/listening.mjs";
 import { showToast, showToastWhenFree } from "../controls/toast.mjs";
 import { readRefusal } from "../requests/send.mjs";
 import { NEW_PAGE_EVENT, UNAUTHORIZED, fetchAsPage, leaveSession, removePageKey, setLeaving } from "../requests/session.mjs";
@@ -15,11 +16,7 @@ export function watchVersion() {
 const FAILED_TEXT = _("Signing out failed. Please try again.");
 
 /** Sign out with each of the buttons for it. */
-export function watchSignOut() {
-  document.addEventListener("click", ({ target }) => {
-    if (/** @type {Element} */ (target).closest?.("#leave, #sessions-sign-out")) signOut();
-  });
-}
+export const watchSignOut = () => watchClicks("#leave, #sessions-sign-out", signOut);
 
 /** End the session, and leave the page. The sockets that close meanwhile ask for no other session. */
 async function signOut() {

@@ -4,28 +4,22 @@
  */
 import { setProperties } from "../browser/properties.mjs";
 import { keep, readKeptJson } from "../browser/storage.mjs";
+import { iconButton } from "../controls/buttons.mjs";
 import { nameKeys } from "../controls/commands.mjs";
-import { icon } from "../controls/icons.mjs";
+import { watchClicks } from "../controls/listening.mjs";
 import { _, LANGUAGE } from "../words/words.mjs";
 
 const { createElement: h } = window.React;
 
 /** @param {{title: string, id: string, children?: any}} props */
 export function PaneHead({ title, id, children }) {
+  const close = _("Close {title}", { title: LANGUAGE === "en" ? title.toLowerCase() : title });
   return h(
     "div",
     { className: "pane-head" },
     h("h2", { id }, title),
     children,
-    h(
-      "button",
-      {
-        type: "button", className: "icon-button sheet-close",
-        "aria-label": _("Close {title}", { title: LANGUAGE === "en" ? title.toLowerCase() : title }),
-        onClick: () => closeSheets(),
-      },
-      icon("x-lg"),
-    ),
+    iconButton("x-lg", close, () => closeSheets(), { className: "sheet-close" }),
   );
 }
 
@@ -45,7 +39,6 @@ let opener = null;
 
 const findShell = () => document.getElementById("shell");
 const findPane = (name) => document.querySelector(`.pane-${name}`);
-const findButton = (name) => document.getElementById(`show-${name}`);
 const getStorageKey = (name) => `waymark.pane.${name}`;
 
 /** @returns {boolean} whether the side panes are sheets now */
@@ -116,7 +109,7 @@ function openSheet(name) {
 /** Fold or unfold a pane beside the conversation. The focus goes from a folded pane to its button. */
 function setFolded(name, isFolded) {
   const state = isFolded ? "folded" : "open";
-  if (isFolded && findPane(name)?.contains(document.activeElement)) findButton(name)?.focus();
+  if (isFolded && findPane(name)?.contains(document.activeElement)) document.getElementById(`show-${name}`)?.focus();
   document.documentElement.setAttribute(`data-${name}`, state);
   storePane(name, { state });
 }
@@ -148,11 +141,9 @@ function onKeyDown(event) {
 
 export function watchPanes() {
   document.addEventListener("keydown", onKeyDown);
-  document.addEventListener("click", ({ target }) => {
-    const button = /** @type {Element} */ (target).closest?.("#show-threads, #show-history");
-    if (button) togglePane(button.id === "show-threads" ? "threads" : "history");
-    else if (target === findShell()) closeSheets(); // its backdrop
-  });
+  watchClicks("#show-threads", () => togglePane("threads"));
+  watchClicks("#show-history", () => togglePane("history"));
+  watchClicks("#shell", (shell, { target }) => target === shell && closeSheets()); // its backdrop
   matchMedia(NARROW).addEventListener("change", () => (closeSheets({ restoreFocus: false }), describePanes()));
   matchMedia(SMALL).addEventListener("change", describePanes);
 }

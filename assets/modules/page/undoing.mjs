@@ -1,8 +1,8 @@
 /**
  * The buttons of the bar, of a toast and of the change log that change the conversation. Undo and Redo mean the newest
- * change that is seen.
- * What is pressed while another conversation is chosen waits for it.
+ * change that is seen. What is pressed while another conversation is chosen waits for it.
  */
+import { watchClicks } from "../controls/listening.mjs";
 import { sendOnce } from "../state/actions.mjs";
 import { isGoing, whenShown } from "../state/chosen-thread.mjs";
 import { findSeenVersion } from "../state/seen-version.mjs";
@@ -27,26 +27,16 @@ export function watchHeldPresses() {
   );
 }
 
-/** The press of each button, by its id. @type {Record<string, () => void>} */
+/** What each button does, by its id. */
 const PRESSES = {
   undo: () => sendOnce("log", { type: "undo", ...readShownState() }),
   redo: () => sendOnce("log", { type: "redo", ...readShownState() }),
   clear: () => sendOnce("history", { type: "clear" }),
   "toast-undo": () => sendOnce("toast", { type: "undo", ...getData("toast-where") }),
 };
-const BUTTONS = Object.keys(PRESSES)
-  .map((id) => `#${id}`)
-  .join();
 
 export function watchUndo() {
-  document.addEventListener("click", ({ target }) => {
-    const button = /** @type {Element} */ (target).closest?.(BUTTONS);
-    if (button) PRESSES[button.id]();
-    const step = /** @type {HTMLElement|null|undefined} */ (
-      /** @type {Element} */ (target).closest?.(".changes-head [data-press]")
-    );
-    if (step) PRESSES[String(step.dataset.press)]();
-  });
+  for (const [id, press] of Object.entries(PRESSES)) watchClicks(`#${id}, .changes-head [data-press="${id}"]`, press);
 }
 
 /** The stream may have shown more than the panels know yet. */

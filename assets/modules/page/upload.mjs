@@ -2,6 +2,7 @@
  * The button to import a file. Dash's own upload would send the file inside the JSON of a request, and with each step again.
  */
 import { setProperties } from "../browser/properties.mjs";
+import { watchClicks } from "../controls/listening.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { uploadContent, UploadRefusedError } from "../requests/uploads.mjs";
 import { _ } from "../words/words.mjs";
@@ -51,8 +52,6 @@ function onDrag(event) {
 }
 
 export function watchImports() {
-  document.addEventListener("click", ({ target }) => {
-    if (/** @type {Element} */ (target).closest?.(BUTTON)) chooseFile();
-  });
+  watchClicks(BUTTON, chooseFile);
   for (const kind of ["dragover", "dragleave", "drop"]) document.addEventListener(kind, onDrag);
 }

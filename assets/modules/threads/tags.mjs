@@ -3,11 +3,12 @@
  * (components/panels/tags.py).
  */
 import { setProperties } from "../browser/properties.mjs";
+import { button } from "../controls/buttons.mjs";
 import { icon } from "../controls/icons.mjs";
-import { openDialogAbout } from "../page/callbacks.mjs";
+import { findPressed, openDialogAbout } from "../page/callbacks.mjs";
 import { _ } from "../words/words.mjs";
 
-const { createElement: h, useRef } = window.React;
+const { Fragment, createElement: h, useRef } = window.React;
 
 const ONLY_OWNER = _("Only the owner of this conversation can do this.");
 
@@ -26,17 +27,15 @@ export function useTagNames(data) {
   return known.current.names;
 }
 
-/** @param {string[]|undefined} ids @param {TagNames} names @returns {string[]} without removed ones */
-const listNames = (ids, names) => (ids ?? []).flatMap((id) => names.get(id) ?? []);
-
 /**
  * The first tag of a row, and the number of the others; not the tag of the filter, which all rows have and the chip names.
  * @param {{ids: string[]|undefined, names: TagNames, filterTag: string|null}} props
  */
 export function RowTags({ ids, names, filterTag }) {
-  const [first, ...others] = listNames(ids?.filter((id) => id !== filterTag), names);
+  const shown = (ids ?? []).filter((id) => id !== filterTag).flatMap((id) => names.get(id) ?? []); // not removed ones
+  const [first, ...others] = shown;
   if (first === undefined) return null;
-  const all = [first, ...others].join(", ");
+  const all = shown.join(", ");
   return h(
     "span",
     { className: "thread-tags", title: all },
@@ -51,15 +50,9 @@ export function TagFilter({ name, onClear }) {
   return h(
     "div",
     { className: "tag-filter", role: "group", "aria-label": _("Filter") },
-    h(
-      "button",
-      {
-        type: "button", className: "tag-chip", "aria-label": _("Tag {name}: show all conversations", { name }),
-        onClick: onClear,
-      },
-      h("span", { dir: "auto" }, name),
-      icon("x-lg"),
-    ),
+    button("tag-chip", h(Fragment, null, h("span", { dir: "auto" }, name), icon("x-lg")), onClear, {
+      "aria-label": _("Tag {name}: show all conversations", { name }),
+    }),
   );
 }
 
@@ -86,8 +79,8 @@ export function openTags(onShow) {
 
 /** Clientside callback: filter the list by the tag whose button was pressed, and close the dialog. */
 export function showTag() {
-  const { triggered, triggered_id: pressed } = window.dash_clientside.callback_context;
-  if (!triggered[0]?.value) return window.dash_clientside.no_update; // a row has appeared
+  const pressed = findPressed();
+  if (pressed === null) return window.dash_clientside.no_update;
   filterBy(pressed.row);
   return false;
 }
