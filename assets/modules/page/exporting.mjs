@@ -1,11 +1,18 @@
-/** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
+/**
+ * Exports. The form of one is submitted without leaving the page: a refusal becomes a toast, and texts to redact stay out of
+ * the URL. Several conversations are one archive of files.
+ */
+import { buildApi } from "../browser/addresses.mjs";
 import { setProperties } from "../browser/properties.mjs";
+import { watchClicks } from "../controls/listening.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { readRefusal } from "../requests/send.mjs";
 import { fetchAsPage } from "../requests/session.mjs";
 import { _ } from "../words/words.mjs";
 import { saveFile } from "./file-links.mjs";
 import { followRequest } from "./long-request.mjs";
+
+const { useState } = window.React;
 
 /** Saves the export about which the person is asked. @type {() => void} */
 let saveAsked = () => undefined;
@@ -40,14 +47,40 @@ async function fetchExport(form) {
   });
 }
 
+/** Export several conversations, or all (null), once at a time. */
+export function useExport() {
+  const [isExporting, setExporting] = useState(false);
+  /** @param {string[]|null} threads */
+  const startExport = (threads) => {
+    if (isExporting) return;
+    setExporting(true);
+    exportThreads(threads).finally(() => setExporting(false));
+  };
+  return { isExporting, startExport };
+}
+
+async function exportThreads(threads) {
+  try {
+    const file = await followRequest({ title: _("Export") }, async (headers) => {
+      const body = new URLSearchParams(threads?.map((thread) => ["thread", thread]) ?? [["all", "1"]]);
+      const answer = await fetchAsPage(buildApi("threads/export"), { method: "POST", body, headers });
+      return { warning: await readWarning(answer), content: await answer.blob() };
+    });
+    saveFile("conversations.zip", file.content);
+    if (file.warning) showToast(file.warning);
+  } catch (error) {
+    showToast(describeFailure(error));
+  }
+}
+
 /** Return the server's warning about an export. Throws with its reason, if it refused. */
-export async function readWarning(answer) {
+async function readWarning(answer) {
   if (!answer.ok) throw new Error(await readRefusal(answer, ""));
   return decodeURIComponent(answer.headers.get("waymark-warning") ?? "");
 }
 
 /** @param {any} error of `fetch`, or with the reason of a refusal */
-export const describeExportFailure = (error) =>
+const describeFailure = (error) =>
   error instanceof TypeError
     ? _("The server did not answer. Nothing was exported.")
     : _("Nothing was exported. {message}", { message: error.message });
@@ -61,13 +94,11 @@ async function submitExport(event) {
     if (!warning) saveAsked();
     else setProperties({ "export-warning-text": { children: warning }, "export-warning": { is_open: true } });
   } catch (error) {
-    showToast(describeExportFailure(error));
+    showToast(describeFailure(error));
   }
 }
 
 export function watchExports() {
   document.addEventListener("submit", submitExport);
-  document.addEventListener("click", ({ target }) => {
-    if (/** @type {Element} */ (target).id === "export-warning-save") saveAsked();
-  });
+  watchClicks("#export-warning-save", () => saveAsked());
 }

@@ -1,8 +1,8 @@
 /** One conversation of the list: its link and its menu, the field that changes its title, or its checkbox. */
 import { buildPath, buildApi } from "../browser/addresses.mjs";
+import { iconButton } from "../controls/buttons.mjs";
 import { copyLink } from "../controls/copying.mjs";
-import { icon } from "../controls/icons.mjs";
-import { Menu } from "../controls/menu.mjs";
+import { MoreButton } from "../controls/menu.mjs";
 import { NameField } from "../controls/name-field.mjs";
 import { fetchAsPage } from "../requests/session.mjs";
 import { noticeRunEnd } from "../state/notices.mjs";
@@ -12,7 +12,7 @@ import { formatBriefAge, formatDateTime } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { RowTags } from "./tags.mjs";
 
-const { createElement: h, memo, useState, useEffect, useRef } = window.React;
+const { createElement: h, memo, useEffect, useRef } = window.React;
 
 const ASK_AGAIN_MS = 3000;
 const TOLD_ASKS_EVERY = 5; // of these moments: where the socket tells of the ends, it may have been lost for a while
@@ -57,23 +57,16 @@ const MAX_TITLE_CHARS = 200;
  * @typedef {{onOpen: (id: string) => void, onRename: (id: string|null) => void, onDelete: (id: string) => void,
  *   onPin: (thread: object) => void, onArchive: (thread: object) => void, onTags: (thread: object) => void,
  *   onTitle: (id: string, title: string) => void, onSelect: (thread: object, isRange?: boolean) => void}} RowActions
- * @param {{thread: import("../state/types.mjs").ThreadItem, place: {index: number, style: object}, now: number,
+ * @param {{thread: import("../state/types.mjs").ThreadItem, line: number, now: number,
  *   state: "running"|"waiting"|null, mode: "link"|"rename"|"select", isCurrent: boolean, isSelected: boolean,
  *   isAnyView: boolean, isReadOnly: boolean, names: import("./tags.mjs").TagNames, filterTag: string|null,
  *   actions: RowActions}} props
  */
-function ThreadRow(props) {
-  const { thread, place, mode, isCurrent, actions } = props;
-  const { id, title } = thread;
+export const Row = memo((props) => {
+  const { thread: { id, title }, line, mode, isCurrent, actions } = props;
+  const classes = (className) => `thread-row ${className}${isCurrent ? " thread-current" : ""}`;
   const row = (className, ...parts) =>
-    h(
-      "li",
-      {
-        className: `thread-row ${className}${isCurrent ? " thread-current" : ""}`, style: place.style,
-        "data-index": place.index,
-      },
-      ...parts,
-    );
+    h("li", { className: classes(className), style: { "--line": line }, "data-index": line }, ...parts);
   if (mode === "select") return row("thread-selecting", h(SelectLabel, props));
   if (mode === "link") return row("", h(ThreadLink, props), h(RowButtons, props));
   const onDone = (name) => {
@@ -84,14 +77,7 @@ function ThreadRow(props) {
     "thread-renaming",
     h(NameField, { label: _("Title of the conversation"), value: title, maxLength: MAX_TITLE_CHARS, onDone }),
   );
-}
-
-const isSame = (before, after) =>
-  Object.keys(after).every(
-    (name) => before[name] === after[name] || (name === "place" && before.place.index === after.place.index),
-  );
-
-export const Row = memo(ThreadRow, isSame);
+});
 
 function ThreadLink(props) {
   const { thread: { id }, isCurrent, isReadOnly, actions } = props;
@@ -107,12 +93,11 @@ function ThreadLink(props) {
     event.preventDefault();
     rename();
   };
-  const hooks = { "data-testid": "thread", "data-thread-id": id, "aria-current": isCurrent ? "page" : undefined };
   return h(
     "a",
     {
-      href: buildPath(id), className: "thread-link", ...hooks, onClick, onKeyDown,
-      onDoubleClick: rename,
+      href: buildPath(id), className: "thread-link", "data-testid": "thread", "data-thread-id": id,
+      "aria-current": isCurrent ? "page" : undefined, onClick, onKeyDown, onDoubleClick: rename,
     },
     h(ThreadLine, props),
   );
@@ -160,37 +145,22 @@ function ThreadState({ thread, now, state }) {
 
 /** The menu, and the button for what is done most. */
 function RowButtons({ thread, isReadOnly, actions }) {
-  const [isOpen, setOpen] = useState(false);
-  const { id, title, pinned, archived } = thread;
-  const isOwn = !thread.owner;
-  const isOrdered = isOwn && !isReadOnly; // the owner alone orders and deletes it
-  const items = [
-    !isReadOnly && [_("Rename"), () => actions.onRename(id)],
-    isOrdered && [pinned ? _("Unpin") : _("Pin"), () => actions.onPin(thread)],
-    isOrdered && [archived ? _("Unarchive") : _("Archive"), () => actions.onArchive(thread)],
-    isOrdered && [_("Tags"), () => actions.onTags(thread)],
-    [_("Copy link"), () => copyLink(id)],
-    isOwn && [_("Select"), () => actions.onSelect(thread)],
-  ].filter(Boolean);
-  const menuName = _("More for {title}", { title });
+  const { id, title, pinned, archived, owner } = thread;
+  const isOrdered = !owner && !isReadOnly; // the owner alone orders and deletes it
+  const list = () =>
+    [
+      !isReadOnly && [_("Rename"), () => actions.onRename(id)],
+      isOrdered && [pinned ? _("Unpin") : _("Pin"), () => actions.onPin(thread)],
+      isOrdered && [archived ? _("Unarchive") : _("Archive"), () => actions.onArchive(thread)],
+      isOrdered && [_("Tags"), () => actions.onTags(thread)],
+      [_("Copy link"), () => copyLink(id)],
+      !owner && [_("Select"), () => actions.onSelect(thread)],
+    ].filter(Boolean);
   return h(
     "span",
     { className: "row-buttons" },
-    h(
-      "span",
-      { className: "more" },
-      h(RowButton, {
-        label: menuName, sign: "three-dots", onClick: () => setOpen(true), "aria-haspopup": "menu", "aria-expanded": isOpen,
-      }),
-      isOpen && h(Menu, { name: menuName, items, onClose: () => setOpen(false) }),
-    ),
+    h(MoreButton, { name: _("More for {title}", { title }), list }),
     isOrdered &&
-      h(RowButton, {
-        label: _("Delete {title}", { title }), sign: "trash3", onClick: () => actions.onDelete(id), "data-testid": "delete",
-      }),
+      iconButton("trash3", _("Delete {title}", { title }), () => actions.onDelete(id), { "data-testid": "delete" }),
   );
-}
-
-function RowButton({ label, sign, ...rest }) {
-  return h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, ...rest }, icon(sign));
 }

@@ -1,10 +1,12 @@
 /** Several conversations at once: which are selected, and what can be done with them. */
+import { button } from "../controls/buttons.mjs";
 import { showToast } from "../controls/toast.mjs";
+import { useExport } from "../page/exporting.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { fetchThreads } from "../state/thread-list.mjs";
 import { LANGUAGE, _ } from "../words/words.mjs";
 
-const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+const { createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 /**
  * Hold the id of the item whose name is being edited. Afterwards its element gets the focus, unless that is elsewhere.
@@ -31,22 +33,21 @@ const showLimit = () =>
  * @param {object[]} threads as they are listed
  * @param {{view: string, text: string}} shown where Ctrl+A finds all of them
  * @param {import("../state/types.mjs").ThreadsData|undefined} data takes away what is gone
- * @returns {{ids: Set<string>|null, toggle: Function, selectAll: () => Promise<void>, start: Function, stop: Function}}
+ * @returns {{ids: Set<string>|null, toggle: Function, selectAll: () => Promise<void>, start: () => void, stop: () => void}}
  *   `ids` is null outside the mode
  */
 export function useSelection(threads, shown, data) {
   const [{ ids, anchor }, setState] = useState({ ids: null, anchor: null });
-  useEffect(() => {
-    const gone = new Set(data?.gone);
-    const isOld = data?.since === null && ids?.size > PORTION; // so many have changed that the list is a new one
-    if (ids && (isOld || [...ids].some((id) => gone.has(id))))
-      setState({ ids: isOld ? null : new Set([...ids].filter((id) => !gone.has(id))), anchor: null });
-  }, [data]);
-  const stop = useCallback(() => setState({ ids: null, anchor: null }), []);
-  const put = (chosen, last) => {
-    if (chosen.size > MAX_SELECTED) showLimit();
-    setState({ ids: new Set([...chosen].slice(0, MAX_SELECTED)), anchor: last });
+  const put = (chosen, last = null) => {
+    if (chosen?.size > MAX_SELECTED) showLimit();
+    setState({ ids: chosen && new Set([...chosen].slice(0, MAX_SELECTED)), anchor: last });
   };
+  useEffect(() => {
+    if (ids === null) return;
+    const kept = ids.difference(new Set(data?.gone));
+    const isOld = data?.since === null && ids.size > PORTION; // so many have changed that the list is a new one
+    if (isOld || kept.size < ids.size) put(isOld ? null : kept);
+  }, [data]);
   const toggle = ({ id }, isRange) => {
     const chosen = new Set(ids);
     if (isRange && anchor !== null) listRange(threads, anchor, id).forEach((each) => chosen.add(each));
@@ -57,9 +58,9 @@ export function useSelection(threads, shown, data) {
     const all = await fetchThreads({ ...shown, limit: MAX_SELECTED });
     if (all === null) return showToast(_("The list could not be loaded. Please try again."));
     if (all.more) showLimit();
-    setState({ ids: new Set(all.threads.map(({ id }) => id)), anchor: null });
+    put(new Set(all.threads.map(({ id }) => id)));
   };
-  return { ids, toggle, selectAll, start: () => setState({ ids: new Set(), anchor: null }), stop };
+  return { ids, toggle, selectAll, start: () => put(new Set()), stop: () => put(null) };
 }
 
 /** List the ids from one conversation to another, in either direction. */
@@ -70,11 +71,13 @@ function listRange(threads, from, to) {
 }
 
 /**
- * @param {{count: number, isReader?: boolean, isArchive: boolean, onArchive: Function, onTags: Function,
- *   onExport: Function, onDelete: Function, onAll: Function, onDone: Function}} props
+ * What can be done with the selected conversations.
+ * @param {{selection: ReturnType<typeof useSelection>, act: import("../state/types.mjs").Act, isReader?: boolean,
+ *   isArchive: boolean, onTags: (threads: string[]) => void}} props
  */
-export function SelectionBar({ count, isReader = false, isArchive, onArchive, onTags, onExport, onDelete, onAll, onDone }) {
+export function SelectionBar({ selection, act, isReader = false, isArchive, onTags }) {
   const bar = useRef(null);
+  const { startExport } = useExport();
   useLayoutEffect(() => {
     const element = bar.current;
     element.focus({ preventScroll: true }); // its keys are those of the pane
@@ -83,17 +86,21 @@ export function SelectionBar({ count, isReader = false, isArchive, onArchive, on
         document.querySelector(".threads-scroll")?.focus({ preventScroll: true });
     };
   }, []);
-  const button = (name, onClick, isEnabled = count > 0) =>
-    h("button", { type: "button", className: "quiet-button", disabled: !isEnabled, onClick }, name);
+  const threads = [...(selection.ids ?? [])];
+  const archive = () => {
+    act("archive", { threads, archived: !isArchive });
+    selection.stop();
+  };
+  const offer = (name, onClick) => button("quiet-button", name, onClick, { disabled: threads.length === 0 });
   return h(
     "div",
     { ref: bar, className: "selection-bar", role: "toolbar", tabIndex: -1, "aria-label": _("Selected conversations") },
-    h("span", { className: "selection-count", role: "status" }, _("{count} selected", { count })),
-    button(_("All"), onAll, true),
-    button(_("Done"), onDone, true),
-    !isReader && button(isArchive ? _("Unarchive") : _("Archive"), onArchive),
-    !isReader && button(_("Tags"), onTags),
-    button(_("Export"), onExport),
-    !isReader && button(_("Delete"), onDelete),
+    h("span", { className: "selection-count", role: "status" }, _("{count} selected", { count: threads.length })),
+    button("quiet-button", _("All"), selection.selectAll),
+    button("quiet-button", _("Done"), selection.stop),
+    !isReader && offer(isArchive ? _("Unarchive") : _("Archive"), archive),
+    !isReader && offer(_("Tags"), () => onTags(threads)),
+    offer(_("Export"), () => startExport(threads)),
+    !isReader && offer(_("Delete"), () => act("delete-all", { threads })),
   );
 }

@@ -1,10 +1,13 @@
 /** The list of conversations. */
 import { buildPath } from "../browser/addresses.mjs";
+import { button } from "../controls/buttons.mjs";
 import { nameKeys, useCommands } from "../controls/commands.mjs";
 import { icon } from "../controls/icons.mjs";
 import { useFirstRun } from "../controls/tips.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
+import { useExport } from "../page/exporting.mjs";
 import { PaneHead, closeSheets } from "../page/panes.mjs";
+import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "../page/search.mjs";
 import { useActions } from "../state/actions.mjs";
 import { useChosenThread, expectThread } from "../state/chosen-thread.mjs";
 import { goTo } from "../state/panels.mjs";
@@ -12,8 +15,6 @@ import { showMessage } from "../state/show-message.mjs";
 import { useNow } from "../words/clock.mjs";
 import { formatAge, nameAgeGroup } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
-import { ExportSeveral } from "./export-several.mjs";
-import { Found } from "./found.mjs";
 import { useOtherRuns, Row } from "./row.mjs";
 import { useRenamed, SelectionBar, useSelection } from "./selection.mjs";
 import { TagFilter, listTagCommands, openTagChoice, openTags, useTagNames, writeFilter } from "./tags.mjs";
@@ -29,15 +30,9 @@ const EMPTY_TEXTS = {
   archived: _("No archived conversations."),
 };
 
-const SelectButton = ({ onClick }) => h("button", { type: "button", className: "text-button", onClick }, _("Select"));
-
 function NewButton({ onClick }) {
-  return h(
-    "button",
-    { type: "button", className: "new-thread", "aria-keyshortcuts": NEW_KEYS, title: NEW_TITLE, onClick },
-    icon("plus-lg"),
-    h("span", null, _("New conversation")),
-  );
+  const label = h(Fragment, null, icon("plus-lg"), h("span", null, _("New conversation")));
+  return button("new-thread", label, onClick, { "aria-keyshortcuts": NEW_KEYS, title: NEW_TITLE });
 }
 
 /** @param {{id: string, data?: import("../state/types.mjs").ThreadsData, setProps: Function}} props */
@@ -70,11 +65,11 @@ export function Threads(props) {
     "div",
     { id: props.id, className: "threads", onKeyDown: (event) => onListKey(event, selection) },
     h(PaneHead, { title: _("Conversations"), id: "threads-heading" },
-      !selection.ids && shown.threads.length > 0 && h(SelectButton, { onClick: selection.start })),
+      !selection.ids && shown.threads.length > 0 && button("text-button", _("Select"), selection.start)),
     !data?.is_reader && h(NewButton, { onClick: () => open(null) }),
     h(SearchField, { text, onType: setText }),
     names.has(tag) && h(TagFilter, { name: names.get(tag), onClear: () => setTag(null) }),
-    selection.ids && h(Selected,
+    selection.ids && h(SelectionBar,
       { selection, act, isReader: data?.is_reader, isArchive: view === "archived",
         onTags: (ids) => openTagChoice(ids, shown.threads) }),
     h(ThreadsView, { shown, view, text, now, data, act, open, selection, names, filterTag: tag }),
@@ -105,15 +100,9 @@ function SearchField({ text, onType }) {
     event.preventDefault(); // else the same Escape would close the sheet
     onType("");
   };
-  const names = { placeholder: _("Search"), "aria-label": _("Search conversations and messages") };
   return h("input", {
-    type: "search",
-    className: "form-control thread-search",
-    value: text,
-    autoComplete: "off",
-    ...names,
-    onKeyDown,
-    onChange: (event) => onType(event.target.value),
+    type: "search", className: "form-control thread-search", value: text, autoComplete: "off", placeholder: _("Search"),
+    "aria-label": _("Search conversations and messages"), onKeyDown, onChange: (event) => onType(event.target.value),
   });
 }
 
@@ -127,46 +116,19 @@ function onListKey(event, selection) {
   else selection.stop();
 }
 
-function Selected({ selection, act, isReader, isArchive, onTags }) {
-  const [isExporting, setExporting] = useState(false);
-  const threads = [...selection.ids];
-  const change = (type, fields) => {
-    act(type, { threads, ...fields });
-    selection.stop();
-  };
-  return h(
-    Fragment,
-    null,
-    h(SelectionBar, {
-      count: threads.length,
-      isReader,
-      isArchive,
-      onAll: selection.selectAll,
-      onDone: selection.stop,
-      onArchive: () => change("archive", { archived: !isArchive }),
-      onTags: () => onTags(threads),
-      onExport: () => setExporting(true),
-      onDelete: () => act("delete-all", { threads }),
-    }),
-    isExporting && h(ExportSeveral, { threads, onClose: () => setExporting(false) }),
-  );
-}
-
 /** List the conversations as commands of the palette. @returns {import("../state/types.mjs").Command[]} */
-function listThreadCommands(threads, current, now, open) {
-  const others = threads.filter(({ id }) => id !== current);
-  const line = ({ id, title, updated }) => ({
-    group: _("Conversations"),
-    name: title,
-    thread: id,
-    detail: formatAge(updated, now),
-    run: () => open(id),
-  });
-  const begin = {
-    group: _("Actions"), name: _("New conversation"), word: "new", keys: NEW_KEYS, thread: null, run: () => open(null),
-  };
-  return [begin, ...others.map(line)];
-}
+const listThreadCommands = (threads, current, now, open) => [
+  { group: _("Actions"), name: _("New conversation"), word: "new", keys: NEW_KEYS, thread: null, run: () => open(null) },
+  ...threads
+    .filter(({ id }) => id !== current)
+    .map(({ id, title, updated }) => ({
+      group: _("Conversations"),
+      name: title,
+      thread: id,
+      detail: formatAge(updated, now),
+      run: () => open(id),
+    })),
+];
 
 const findRow = (id) => document.querySelector(`.threads [data-thread-id="${CSS.escape(id)}"]`);
 
@@ -178,11 +140,11 @@ function ThreadsView({ shown, view, text, now, data, act, open, selection, names
   const { running = [], waiting = [], read_only: onlyRead = [], is_reader: isReader = false } = data ?? {};
   const chosen = useChosenThread(); // it is marked before the page shows it
   const current = chosen.isLost ? null : chosen.isShown ? (data?.current ?? null) : chosen.thread;
-  const row = (thread, place) =>
+  const row = (thread, line) =>
     h(Row, {
       key: thread.id,
       thread,
-      place,
+      line,
       now,
       actions,
       names,
@@ -203,7 +165,7 @@ function ThreadsView({ shown, view, text, now, data, act, open, selection, names
       && h("p", { className: "pane-empty" },
         shown.query.text ? _("No conversation here has this tag.") : findEmptyText(view, isReader)),
     h(VirtualList, { groups, renderRow: row, keptId: renamedId, more: shown.more, onNearEnd: shown.loadMore }),
-    isSearching && view === "listed" && h(Found, { attempt: text, text: shown.query.text, now }),
+    isSearching && view === "listed" && h(Found, { text: shown.query.text, now }),
   );
 }
 
@@ -211,13 +173,9 @@ const findEmptyText = (view, isReader) => EMPTY_TEXTS[isReader && view === "list
 
 /** Group threads under headings, without changing their order: the pinned ones, then by age. */
 function groupThreads(threads, view, now) {
-  const byName = new Map();
-  for (const thread of threads) {
-    const name = view === "archived" ? _("Archived") : thread.pinned ? _("Pinned") : nameAgeGroup(thread.updated, now);
-    if (!byName.has(name)) byName.set(name, []);
-    byName.get(name).push(thread);
-  }
-  return Array.from(byName, ([name, items]) => ({ name, items }));
+  const nameGroup = ({ pinned, updated }) =>
+    view === "archived" ? _("Archived") : pinned ? _("Pinned") : nameAgeGroup(updated, now);
+  return Array.from(Map.groupBy(threads, nameGroup), ([name, items]) => ({ name, items }));
 }
 
 /** The actions of all rows: the same functions in each rendering, so that only a changed row is rendered. */
@@ -240,23 +198,33 @@ function useRowActions(parts) {
 }
 
 function ThreadsFoot({ view, onArchive, onTags }) {
-  const [isExporting, setExporting] = useState(false);
-  const button = (label, onClick, state = {}) =>
-    h("button", { type: "button", className: "text-button", onClick, ...state }, label);
+  const { isExporting, startExport } = useExport();
   return h(
     "div",
     { className: "threads-foot" },
-    button(_("Archived"), onArchive, { "aria-pressed": view === "archived" }),
-    button(_("Deleted"), () => openDialogAbout(null, "deleted-dialog")),
-    onTags && button(_("Tags"), onTags),
-    h(
-      "button",
-      {
-        type: "button", className: "text-button", "aria-disabled": isExporting || undefined,
-        onClick: () => setExporting(true), // not disabled meanwhile: it has the focus
-      },
-      _("Export all"),
-    ),
-    isExporting && h(ExportSeveral, { threads: null, onClose: () => setExporting(false) }),
+    button("text-button", _("Archived"), onArchive, { "aria-pressed": view === "archived" }),
+    button("text-button", _("Deleted"), () => openDialogAbout(null, "deleted-dialog")),
+    onTags && button("text-button", _("Tags"), onTags),
+    // Not disabled meanwhile: it has the focus.
+    button("text-button", _("Export all"), () => startExport(null), { "aria-disabled": isExporting || undefined }),
+  );
+}
+
+/** The results of a search in all conversations, below the titles that match. */
+function Found({ text, now }) {
+  const found = useSearch(text);
+  const isEmpty = found.hits.length === 0 && !found.failed && !found.pending;
+  const row = (hit, index) =>
+    h("li", { key: index, className: "thread-row" },
+      button("thread-link thread-hit", h(HitLine, { hit, now }), () => openHit(hit)));
+  return h(
+    "section",
+    { "aria-label": _("In messages") },
+    h("h3", null, _("In messages")),
+    h("ul", null, found.hits.map(row)),
+    isEmpty &&
+      h("p", { className: "pane-empty", role: "status" }, found.isSearching ? _("Searching…") : _("No message matches.")),
+    h(SearchState, { found, className: "pane-empty" }),
+    isEmpty && !found.isSearching && h("p", { className: "pane-empty" }, SEARCH_HINT),
   );
 }

@@ -95,9 +95,8 @@ const MAX_UNSEEN_ROWS = 10; // above and below what is in sight
 
 /**
  * @typedef {{name: string, items: {id: string}[]}} ListGroup  under a heading
- * @param {{groups: ListGroup[], renderRow: (item: object, place: {index: number, style: object}) => any,
- *   keptId: string|null, more: boolean, onNearEnd: () => void}} props `keptId`: stays in the page wherever it is. The list's
- *   parent scrolls.
+ * @param {{groups: ListGroup[], renderRow: (item: object, line: number) => any, keptId: string|null, more: boolean,
+ *   onNearEnd: () => void}} props `keptId`: stays in the page wherever it is. The list's parent scrolls.
  */
 export function VirtualList({ groups, renderRow, keptId, more, onNearEnd }) {
   const list = useRef(null);
@@ -114,29 +113,24 @@ export function VirtualList({ groups, renderRow, keptId, more, onNearEnd }) {
     line += items.length + 1;
     const rows = items.flatMap((item, index) => {
       const at = start + 1 + index;
-      return (at >= first && at <= last) || isKept(item) ? [renderRow(item, { index: at, style: placeAt(at) })] : [];
+      return (at >= first && at <= last) || isKept(item) ? [renderRow(item, at)] : [];
     });
     const hasHeading = start >= first && start <= last;
     if (rows.length === 0 && !hasHeading) return null;
     return h(
       "section",
       { key: name, "aria-label": name },
-      hasHeading && h("h3", { style: placeAt(start) }, name),
+      hasHeading && h("h3", { style: { "--line": start } }, name),
       h("ul", null, rows),
     );
   };
   const onFocus = ({ target }) => setFocusedId(target.closest("[data-thread-id]")?.dataset.threadId ?? null);
   return h(
     "div",
-    {
-      ref: list, className: "virtual-list", style: { height: `calc(var(--row) * ${count})` }, onFocus,
-      onKeyDown: stepThrough,
-    },
+    { ref: list, className: "virtual-list", style: { "--lines": count }, onFocus, onKeyDown: stepThrough },
     groups.map(section),
   );
 }
-
-const placeAt = (line) => ({ top: `calc(var(--row) * ${line})` });
 
 /** @returns {{first: number, last: number}} the lines that are in sight, and some around them */
 function useRange(list, count) {
