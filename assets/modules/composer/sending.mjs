@@ -3,8 +3,7 @@ import { readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { useRequest, reportLostRequest } from "../requests/tracked-request.mjs";
 import { UploadRefusedError, uploadFiles } from "../requests/uploads.mjs";
-import { takeChoice } from "../settings/settings.mjs";
-import { takeModels } from "../settings/several-models.mjs";
+import { takeChoice, takeModels } from "../settings/settings.mjs";
 import { createRequestId } from "../state/actions.mjs";
 import { getChosenThread, expectThread } from "../state/chosen-thread.mjs";
 import { isRunTold } from "../state/live-run.mjs";
@@ -19,12 +18,7 @@ const LEFT_TEXT = _("Not sent: you left the conversation before its files were t
 
 /**
  * Wrap `act`: files are uploaded first, and the action then names them. It is never reported without them, nor in another
- * conversation than its own.
- * @param {import("../state/types.mjs").Act} act
- * @param {string|null} thread
- * @param {{settle: Function}} request of the action
- * @returns {(sent: {type: string, files: import("../state/types.mjs").ChosenFile[], request_id?: string},
- *   fields: object) => string} returns the request id
+ * conversation than its own. The function returns the request id.
  */
 function useFileSending(act, thread, { settle }) {
   const latest = useRef({ sent: null, thread });
@@ -95,16 +89,15 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
   };
   const request = useRequest({ reply, onReply, onLate });
   const actWithFiles = useFileSending(act, thread, request);
-  const startRequest = (sent, fields) => {
+  const startRequest = (sent) => {
     setProblem(null);
     returned.current = null;
-    const request_id = actWithFiles(sent, fields);
+    const request_id = actWithFiles(sent, sent.type === "send" ? { text: sent.text, ...takeChoices(thread) } : {});
     if (sent.type === "send") rememberSent(sent, thread, request_id, awaited);
     request.start({ ...sent, request_id, thread, data, visit: getChosenThread().visit });
   };
-  const send = ({ text, files, request_id }) =>
-    startRequest({ type: "send", text, files, request_id }, { text, ...takeChoices(thread) });
-  const stop = () => startRequest(buildStop(request.pending), {});
+  const send = ({ text, files, request_id }) => startRequest({ type: "send", text, files, request_id });
+  const stop = () => startRequest(buildStop(request.pending));
   const refuse = (text) => setProblem({ text, canRetry: false });
   const isRunExpected = useRunExpectation(accepted.current, data);
   const repeat = () => repeatSent(request, thread, field, send);
@@ -138,10 +131,7 @@ const takeChoices = (thread) => ({ ...takeChoice(thread), ...takeModels(thread),
 
 /** Build the request to stop an answer, or the same request once more. */
 const buildStop = (pending) => ({
-  type: "stop",
-  text: "",
-  files: [],
-  request_id: pending?.type === "stop" ? pending.request_id : undefined,
+  type: "stop", text: "", files: [], request_id: pending?.type === "stop" ? pending.request_id : undefined,
 });
 
 /** Note what became of the message that begins the awaited conversation, whose id is the message's request id. */

@@ -1,10 +1,11 @@
 /** The list of models: by provider, with a search, and those that were chosen last at the top. */
 import { keep, readKeptJson } from "../browser/storage.mjs";
+import { button } from "../controls/buttons.mjs";
 import { Combobox } from "../controls/combobox.mjs";
 import { icon } from "../controls/icons.mjs";
-import { foldText } from "../words/direction.mjs";
+import { findWords } from "../words/direction.mjs";
 import { _, ngettext } from "../words/words.mjs";
-import { MAX_MODELS } from "./several-models.mjs";
+import { MAX_MODELS } from "./settings.mjs";
 
 const { Fragment, createElement: h, useState } = window.React;
 
@@ -49,21 +50,15 @@ export function ModelList({ models, current, usual, several, isSeveral, onChoose
     lines.length === 0 && h("p", { className: "quiet", role: "status" }, _("No matches.")),
     h("p", { className: "quiet", role: choice.isOn ? "status" : undefined }, choice.hint),
     h(SeveralButtons, { choice, onClose }),
-    onConnect && h("button", { type: "button", className: "text-button", onClick: onConnect }, _("Connect a model…")),
+    onConnect && button("text-button", _("Connect a model…"), onConnect),
   );
 }
 
 /** The choice of several models: those with a check mark answer the next question at once. */
 function useSeveralChoice(current, several, isSeveral, onSeveral) {
   const [names, setNames] = useState(several.length > 0 ? several : isSeveral ? [current] : null);
-  if (names === null)
-    return {
-      isOn: false,
-      names: [],
-      hint: _("Takes effect from the next answer."),
-      toggle: null,
-      start: () => setNames([current]),
-    };
+  const start = () => setNames([current]);
+  if (names === null) return { isOn: false, names: [], hint: _("Takes effect from the next answer."), toggle: null, start };
   const choose = (next) => {
     setNames(next);
     onSeveral(next);
@@ -72,36 +67,34 @@ function useSeveralChoice(current, several, isSeveral, onSeveral) {
     if (names.includes(name)) choose(names.filter((each) => each !== name));
     else if (names.length < MAX_MODELS) choose([...names, name]);
   };
-  const missing =
-    names.length < 2
-      ? _("Choose at least two models.")
-      : ngettext(
-          "{count} model answers the next question.",
-          "{count} models answer the next question side by side.",
-          names.length,
-        );
-  const hint =
-    names.length >= MAX_MODELS ? _("{limit} models, the most that answer at once.", { limit: MAX_MODELS }) : missing;
-  return { isOn: true, names, hint, toggle, end: () => (setNames(null), onSeveral([])) };
+  return { isOn: true, names, hint: describeSeveral(names.length), toggle, end: () => (setNames(null), onSeveral([])) };
+}
+
+function describeSeveral(count) {
+  if (count < 2) return _("Choose at least two models.");
+  if (count >= MAX_MODELS) return _("{limit} models, the most that answer at once.", { limit: MAX_MODELS });
+  return ngettext(
+    "{count} model answers the next question.",
+    "{count} models answer the next question side by side.",
+    count,
+  );
 }
 
 function SeveralButtons({ choice, onClose }) {
-  const button = (label, onClick) => h("button", { type: "button", className: "text-button", onClick }, label);
-  if (!choice.isOn) return button(_("Ask several at once…"), choice.start);
+  if (!choice.isOn) return button("text-button", _("Ask several at once…"), choice.start);
   return h(
     "div",
     { className: "model-list-buttons" },
-    button(_("Ask one only"), () => (choice.end(), onClose())),
-    button(_("Done"), onClose),
+    button("text-button", _("Ask one only"), () => (choice.end(), onClose())),
+    button("text-button", _("Done"), onClose),
   );
 }
 
 /** List the models that contain all words of the text. @returns {Line[]} */
 function listLines(models, text) {
-  const words = foldText(text).split(/\s+/).filter(Boolean);
-  const matching = models.filter(({ name }) => words.every((word) => foldText(name).includes(word)));
+  const matching = findWords(models, text, ({ name }) => name);
   const recent =
-    words.length === 0 && models.length >= MIN_MODELS_FOR_RECENT
+    text.trim() === "" && models.length >= MIN_MODELS_FOR_RECENT
       ? readRecent().flatMap((name) => matching.filter((model) => model.name === name))
       : [];
   return [

@@ -7,8 +7,7 @@ import { nameModel } from "../words/format.mjs";
 import { _, ngettext } from "../words/words.mjs";
 import { connectModel } from "./connecting.mjs";
 import { ModelList } from "./model-list.mjs";
-import { keepChoice, useKeptChoice } from "./settings.mjs";
-import { keepSeveral, useSeveral } from "./several-models.mjs";
+import { keepChoice, keepSeveral, useKeptChoice, useSeveral } from "./settings.mjs";
 
 const { createElement: h } = window.React;
 
@@ -54,10 +53,8 @@ export function ModelPicker({ data }) {
 }
 
 /**
+ * Return a function that changes the model of the conversation, or of the one that the next message begins.
  * @param {import("../state/types.mjs").ComposerData} data
- * @returns {(model: import("../state/types.mjs").ModelItem) => void} changes the model of the conversation, or of the
- *   one that
- *   the next message begins
  */
 function useModelChoice({ thread = null, default: usual, models }) {
   const act = useActions({ id: SETTINGS });
