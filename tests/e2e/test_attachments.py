@@ -20,7 +20,8 @@ DROPPED = """(pane, data) => {
   const bytes = Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0));
   const dataTransfer = new DataTransfer();
   dataTransfer.items.add(new File([bytes], "dropped.png", { type: "image/png" }));
-  for (const type of ["dragover", "drop"]) pane.dispatchEvent(new DragEvent(type, { dataTransfer, cancelable: true }));
+  const event = { dataTransfer, bubbles: true, cancelable: true };
+  for (const type of ["dragover", "drop"]) pane.dispatchEvent(new DragEvent(type, event));
 }"""
 
 

@@ -1,138 +1,135 @@
 /** Attach chosen, pasted or dropped files. */
+import { iconButton } from "../controls/buttons.mjs";
 import { icon } from "../controls/icons.mjs";
+import { useListener } from "../controls/listening.mjs";
 import { formatSize } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 
-const { useCallback, useEffect, useMemo, useRef, useState, createElement: h } = window.React;
+const { useEffect, useReducer, useState, createElement: h } = window.React;
 
 /**
  * @typedef {import("../state/types.mjs").ChosenFile[]} Files
  * @typedef {{owner: {thread: string|null}, count: number, isTaken: boolean, accepted: {files: Files, problem:
  *   string|null}|null, ended: Promise<void>|null}} Reading  of `count` files that were chosen together, for the field of
  *   `owner`; `isTaken`: their message has left the field; `accepted` is null until they are read
- * @param {string|null} thread of the field at first
- * @returns {{onStray: {current: (files: Files, thread: string|null) => void}, owner: {current: {thread: string|null}},
- *   files: Files, problem: string|null, isReading: boolean, getFiles: () => Files, takeReadings: () => Reading[],
- *   returnReadings: (readings: Reading[]) => void, attach: (list: Iterable<File>) => Promise<Files>,
- *   replaceFiles: (files: Files) => void, prependFiles: (files: Files) => void, removeFiles: (files: Files) => void}} the
- *   files of the unsent message. Each conversation that takes the field is another `owner`; files that were chosen for one
- *   before it are given to `onStray`
  */
-export function useAttachments(thread) {
-  const [files, setFiles] = useState([]);
-  const [problem, setProblem] = useState(null);
-  const latest = useRef(files);
-  latest.current = files;
 
-  const replaceFiles = useCallback((next) => {
-    latest.current = next;
-    setFiles(next);
-    setProblem(null);
-  }, []);
-  const prependFiles = useCallback((first) => replaceFiles([...first, ...latest.current]), [replaceFiles]);
-  const removeFiles = useCallback(
-    (removed) => replaceFiles(latest.current.filter((file) => !removed.includes(file))),
-    [replaceFiles],
-  );
-  const reading = useReading(thread, latest, replaceFiles, setProblem);
-  useFileDrop(reading.attach);
-  const getFiles = useCallback(() => latest.current, []);
-  return { files, problem, getFiles, replaceFiles, prependFiles, removeFiles, ...reading };
-}
+/** The files of the unsent message. Each conversation that takes the field is another `owner`. */
+class Attachments {
+  /** @type {Files} */
+  files = [];
+  /** @type {string|null} why others were refused */
+  problem = null;
+  /** @type {(files: Files, thread: string|null) => void} gets files that were chosen for an owner before this one */
+  onStray = () => undefined;
+  /** @type {Reading[]} */
+  #open = [];
+  #render;
 
-/** Read chosen files, and add them to those of the message that they were chosen for. */
-function useReading(thread, latest, replaceFiles, setProblem) {
-  const open = useRef([]);
-  const owner = useRef({ thread });
-  const onStray = useRef(null);
-  const [, render] = useState(0);
-  const { listOwn, ...actions } = useMemo(() => {
-    const give = (readings) => {
-      const files = readings.flatMap(({ accepted }) => accepted.files);
-      const { owner: receiver } = readings[0];
-      if (receiver !== owner.current) return onStray.current(files, receiver.thread);
-      replaceFiles([...latest.current, ...files]);
-      setProblem(findProblem(readings));
-    };
-    const getFiles = () => latest.current;
-    return buildReadingActions({ open, owner, give, getFiles, render: () => render((count) => count + 1) });
-  }, [replaceFiles]);
-  return { ...actions, isReading: listOwn().length > 0, owner, onStray };
-}
+  /** @param {string|null} thread @param {() => void} render shows a change */
+  constructor(thread, render) {
+    this.owner = { thread };
+    this.#render = render;
+  }
 
-function buildReadingActions({ open, owner, give, getFiles, render }) {
-  const listOwn = () => open.current.filter((reading) => !reading.isTaken && reading.owner === owner.current);
-  const attach = async (list) => {
+  get isReading() {
+    return this.#listOwn().length > 0;
+  }
+
+  /** @param {Files} files @param {string|null} [problem] */
+  replaceFiles(files, problem = null) {
+    Object.assign(this, { files, problem });
+    this.#render();
+  }
+
+  prependFiles(first) {
+    this.replaceFiles([...first, ...this.files]);
+  }
+
+  removeFiles(removed) {
+    this.replaceFiles(this.files.filter((file) => !removed.includes(file)));
+  }
+
+  /** Read chosen files, and add them to those of the message that they were chosen for. @param {Iterable<File>} list */
+  async attach(list) {
     const chosen = Array.from(list); // a copy: the input and the event clear their lists
-    const [attached, earlier] = [getFiles(), listOwn()];
+    const [attached, earlier] = [this.files, this.#listOwn()];
     /** @type {Reading} */
-    const reading = { owner: owner.current, count: chosen.length, isTaken: false, accepted: null, ended: null };
-    open.current = [...open.current, reading];
-    render();
+    const reading = { owner: this.owner, count: chosen.length, isTaken: false, accepted: null, ended: null };
+    this.#open.push(reading);
+    this.#render();
     const read = async () => {
       await Promise.all(earlier.map(({ ended }) => ended)); // their files count in the limits of a message
-      reading.accepted = await readFiles(chosen, [...attached, ...earlier.flatMap(({ accepted }) => accepted.files)]);
+      reading.accepted = await readFiles(chosen, [...attached, ...listAccepted(earlier)]);
     };
     reading.ended = read();
     await reading.ended;
-    open.current = open.current.filter((other) => other !== reading);
-    if (!reading.isTaken) give([reading]);
-    render();
-    return reading.accepted?.files;
-  };
-  const takeReadings = () => {
-    const taken = listOwn();
+    this.#open.splice(this.#open.indexOf(reading), 1);
+    if (!reading.isTaken) this.#give([reading]);
+    this.#render();
+    return listAccepted([reading]);
+  }
+
+  /** Let the message leave with the files that are still being read. */
+  takeReadings() {
+    const taken = this.#listOwn();
     for (const reading of taken) reading.isTaken = true;
     return taken;
-  };
-  const returnReadings = (readings) => {
+  }
+
+  /** @param {Reading[]} readings */
+  returnReadings(readings) {
     for (const reading of readings) reading.isTaken = false;
     const ended = readings.filter(({ accepted }) => accepted !== null);
-    if (ended.length > 0) give(ended);
-  };
-  return { attach, listOwn, takeReadings, returnReadings };
+    if (ended.length > 0) this.#give(ended);
+  }
+
+  #listOwn() {
+    return this.#open.filter(({ isTaken, owner }) => !isTaken && owner === this.owner);
+  }
+
+  #give(readings) {
+    const [{ owner }] = readings;
+    if (owner !== this.owner) this.onStray(listAccepted(readings), owner.thread);
+    else this.replaceFiles([...this.files, ...listAccepted(readings)], findProblem(readings));
+  }
 }
+
+/** @param {string|null} thread of the field at first */
+export function useAttachments(thread) {
+  const [, render] = useReducer((count) => count + 1, 0);
+  const [attachments] = useState(() => new Attachments(thread, render));
+  useFileDrop(attachments);
+  return attachments;
+}
+
+/** @param {Reading[]} readings that have ended @returns {Files} */
+export const listAccepted = (readings) => readings.flatMap(({ accepted }) => accepted?.files ?? []);
 
 /** @param {Reading[]} readings @returns {string|null} why files were not accepted */
 export const findProblem = (readings) =>
   readings.map(({ accepted }) => accepted?.problem).filter(Boolean).join("\n") || null;
 
 /** Attach files that are dropped anywhere on the conversation. */
-function useFileDrop(attach) {
-  useEffect(() => {
-    const pane = document.querySelector(".pane-chat");
-    if (!pane) return undefined;
-    // The import button handles files dropped on itself.
-    const isOurs = (event) => event.dataTransfer?.types.includes("Files") && !event.target.closest?.("#upload");
-    const onDragOver = (event) => {
-      if (!isOurs(event)) return;
-      event.preventDefault();
-      pane.toggleAttribute("data-dropping", true);
-    };
-    const onDragLeave = (event) => {
-      if (!pane.contains(event.relatedTarget)) pane.removeAttribute("data-dropping");
-    };
-    const onDrop = (event) => {
-      pane.removeAttribute("data-dropping");
-      if (!isOurs(event)) return;
-      event.preventDefault();
-      attach(event.dataTransfer.files);
-    };
-    const listeners = { dragover: onDragOver, dragleave: onDragLeave, drop: onDrop };
-    for (const [type, listener] of Object.entries(listeners)) pane.addEventListener(type, listener);
-    return () => {
-      for (const [type, listener] of Object.entries(listeners)) pane.removeEventListener(type, listener);
-    };
-  }, [attach]);
-}
-
-/**
- * Return the pasted files. Text that comes with a picture of itself, as from a spreadsheet, is pasted as text.
- * @param {ClipboardEvent} event
- */
-export function readPastedFiles(event) {
-  const { files = [], types = [] } = event.clipboardData ?? {};
-  return types.includes("text/plain") ? [] : Array.from(files);
+function useFileDrop(attachments) {
+  const findPane = ({ target, dataTransfer }) =>
+    dataTransfer?.types.includes("Files") ? target.closest?.(".pane-chat") : null;
+  useListener(document, "dragover", (event) => {
+    const pane = findPane(event);
+    pane?.toggleAttribute("data-dropping", true);
+    if (pane) event.preventDefault();
+  });
+  useListener(document, "dragleave", (event) => {
+    const pane = findPane(event);
+    if (!pane?.contains(event.relatedTarget)) pane?.removeAttribute("data-dropping");
+  });
+  useListener(document, "drop", (event) => {
+    const pane = findPane(event);
+    pane?.removeAttribute("data-dropping");
+    if (!pane) return;
+    event.preventDefault();
+    attachments.attach(event.dataTransfer.files);
+  });
 }
 
 /** The limits of checkpoints/values/limits.py, which the server enforces. */
@@ -152,9 +149,8 @@ const SIGNATURES = [
 
 /**
  * @param {File[]} chosen
- * @param {import("../state/types.mjs").ChosenFile[]} attached files that the message has already
- * @returns {Promise<{files: import("../state/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why
- *   each of the others was refused
+ * @param {Files} attached files that the message has already
+ * @returns {Promise<{files: Files, problem: string|null}>} the accepted files, and why each of the others was refused
  */
 async function readFiles(chosen, attached) {
   const files = [];
@@ -169,21 +165,15 @@ async function readFiles(chosen, attached) {
       refused.push({ name: file.name, reason });
     }
   }
-  return { files, problem: refused.length === 0 ? null : describeRefused(refused) };
-}
-
-/** @param {{name: string, reason: string}[]} refused @returns {string} a line for each reason */
-function describeRefused(refused) {
-  const names = new Map();
-  for (const { name, reason } of refused) names.set(reason, [...(names.get(reason) ?? []), name]);
-  return [...names].map(([reason, named]) => nameRefused(named, reason)).join("\n");
+  const byReason = Map.groupBy(refused, ({ reason }) => reason);
+  return { files, problem: Array.from(byReason, describeRefused).join("\n") || null };
 }
 
 /** Name the files before a reason, unless it names its only one. */
-const nameRefused = (names, reason) =>
-  reason.includes(names[0])
-    ? reason
-    : _("Not attached: {names}. {reason}", { names: names.join(", "), reason });
+function describeRefused([reason, refused]) {
+  const names = refused.map(({ name }) => name);
+  return reason.includes(names[0]) ? reason : _("Not attached: {names}. {reason}", { names: names.join(", "), reason });
+}
 
 /** Copy a file, which may change until it is sent. */
 const copyFile = async (file) => ({
@@ -229,10 +219,7 @@ async function isText(file) {
   }
 }
 
-/**
- * @param {{files: import("../state/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props files of the unsent
- *   message
- */
+/** @param {{files: Files, onRemove: (file: object) => void}} props of the unsent message */
 export function Chips({ files, onRemove }) {
   return h(
     "ul",
@@ -241,19 +228,10 @@ export function Chips({ files, onRemove }) {
       h(
         "li",
         { key: `${place} ${file.name}`, className: "attached-chip" },
-        file.type.startsWith("image/")
-          ? h(Thumbnail, { content: file.content })
-          : icon("paperclip"),
+        file.type.startsWith("image/") ? h(Thumbnail, { content: file.content }) : icon("paperclip"),
         h("span", { className: "attached-name", title: file.name }, file.name),
         h("span", { className: "attached-size" }, formatSize(file.size)),
-        h(
-          "button",
-          {
-            type: "button", className: "icon-button", "aria-label": _("Remove {name}", { name: file.name }),
-            title: _("Remove"), onClick: () => onRemove(file),
-          },
-          icon("x-lg"),
-        ),
+        iconButton("x-lg", _("Remove {name}", { name: file.name }), () => onRemove(file), { title: _("Remove") }),
       ),
     ),
   );

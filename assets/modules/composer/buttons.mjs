@@ -1,4 +1,5 @@
-/** The buttons of the composer. */
+/** The buttons of the composer, and the notices above its field. */
+import { button, iconButton } from "../controls/buttons.mjs";
 import { icon } from "../controls/icons.mjs";
 import { _ } from "../words/words.mjs";
 
@@ -15,14 +16,7 @@ export function AttachButton({ onChoose }) {
     Fragment,
     null,
     h("input", { type: "file", multiple: true, hidden: true, ref: chooser, "aria-label": _("Files to attach"), onChange }),
-    h(
-      "button",
-      {
-        type: "button", className: "icon-button attach-button", "aria-label": _("Attach files"), title: _("Attach files"),
-        onClick: () => chooser.current.click(),
-      },
-      icon("paperclip"),
-    ),
+    iconButton("paperclip", _("Attach files"), () => chooser.current.click(), { className: "attach-button" }),
   );
 }
 
@@ -33,40 +27,27 @@ export function CommandsButton({ field }) {
     field.textarea.current.focus();
     return field.changeText("/");
   };
-  return h(
-    "button",
-    { type: "button", className: "text-button commands-button", title: _("Commands and prompts"), onClick },
-    "/ ",
-    _("commands"),
-  );
+  return button("text-button commands-button", `/ ${_("commands")}`, onClick, { title: _("Commands and prompts") });
 }
 
-export function SendButton({ isSending, isEmpty, onClick }) {
-  const disabled = isEmpty || isSending;
-  return h(
-    "button",
-    {
-      type: "button", className: "send-button", "data-testid": "send", "aria-label": _("Send"), title: _("Send"),
-      "aria-disabled": disabled, onClick,
-    },
-    isSending ? h("span", { className: "spinner" }) : icon("arrow-up"),
-  );
-}
+const roundButton = (className, sign, name, testId, isOff, onClick) =>
+  button(`send-button ${className}`.trim(), sign, onClick, {
+    "data-testid": testId, "aria-label": name, title: name, "aria-disabled": isOff,
+  });
+
+export const SendButton = ({ isSending, isEmpty, onClick }) =>
+  roundButton("", isSending ? h("span", { className: "spinner" }) : icon("arrow-up"), _("Send"), "send",
+    isEmpty || isSending, onClick);
 
 export function StopButton({ isStopping, onClick }) {
   // The second press of a double click was meant for the Send button, which was in this place.
   const onPress = (event) => !isStopping && event.detail < 2 && onClick();
-  return h(
-    "button",
-    {
-      type: "button",
-      className: "send-button stop-button",
-      "data-testid": "stop",
-      "aria-label": _("Stop"),
-      title: _("Stop"),
-      "aria-disabled": isStopping,
-      onClick: onPress,
-    },
-    icon("stop-fill"),
-  );
+  return roundButton("stop-button", icon("stop-fill"), _("Stop"), "stop", isStopping, onPress);
 }
+
+/**
+ * A line above the field, and what can be done about it.
+ * @param {{sign: string, text: any, className?: string, role?: "status"|"alert", children?: any}} props
+ */
+export const Notice = ({ sign, text, className = "composer-queued", role = "status", children = null }) =>
+  h("div", { className, role }, icon(sign), h("p", null, text), children);

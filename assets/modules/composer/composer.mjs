@@ -1,6 +1,7 @@
 /** The composer of messages. Typed text stays in this component and this tab until it is sent. */
+import { button } from "../controls/buttons.mjs";
 import { SUMMARISE_COMMAND, useCommands } from "../controls/commands.mjs";
-import { icon } from "../controls/icons.mjs";
+import { useListener } from "../controls/listening.mjs";
 import { Tip } from "../controls/tips.mjs";
 import { listPromptCommands } from "../dialogs/prompts.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
@@ -11,7 +12,7 @@ import { useMoves } from "../state/moves.mjs";
 import { formatCount } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { Chips } from "./attachments.mjs";
-import { SendButton, StopButton } from "./buttons.mjs";
+import { Notice, SendButton, StopButton } from "./buttons.mjs";
 import { GraphInputs } from "./graph-inputs.mjs";
 import { useEnter, MessageField, useMessageField } from "./message-field.mjs";
 import { useMessages } from "./messages.mjs";
@@ -21,7 +22,7 @@ import { countFiles } from "./queue.mjs";
 import { useSlash } from "./slash.mjs";
 import { useFilledText } from "./unsent-messages.mjs";
 
-const { createElement: h, useEffect, useRef, useMemo } = window.React;
+const { createElement: h, useEffect, useMemo, useRef } = window.React;
 
 /** Of a field before its first data. */
 const NOTHING = /** @type {import("../state/types.mjs").ComposerData} */ ({});
@@ -95,30 +96,27 @@ export function Composer(props) {
   );
 }
 
-const toProblem = (text) => text && { text };
-
 /**
  * Return what became of the last request, or of attached files. It is nothing where a message that may not have arrived was
  * taken out of the field, or is of another conversation.
  */
 function findProblem({ problem, pending, isLate }, { isEmpty, attachments }, { question }, thread) {
   const isElsewhere = isLate && (pending.thread !== thread || (pending.type === "send" && isEmpty));
-  return (question !== null || isElsewhere ? null : problem) ?? toProblem(attachments.problem);
+  const ofRequest = question !== null || isElsewhere ? null : problem;
+  return ofRequest ?? (attachments.problem && { text: attachments.problem });
 }
 
 const listCommands = (data, field, submit) => [
-  describeSummarising(data, submit),
+  {
+    group: _("Actions"),
+    name: SUMMARISE_COMMAND,
+    word: "compact",
+    hint: _("what to keep"),
+    offReason: data.read_only ?? (data.thread ? null : _("There is nothing to summarise yet.")),
+    run: (focus = "") => submit(`/compact ${focus}`.trim()),
+  },
   ...(data.read_only ? [] : listPromptCommands(field.getText(), field.insertText)),
 ];
-
-const describeSummarising = ({ thread, read_only }, submit) => ({
-  group: _("Actions"),
-  name: SUMMARISE_COMMAND,
-  word: "compact",
-  hint: _("what to keep"),
-  offReason: read_only ?? (thread ? null : _("There is nothing to summarise yet.")),
-  run: (focus = "") => submit(`/compact ${focus}`.trim()),
-});
 
 /** Focus the field of another conversation: not on touch screens, where the focus would open the keyboard over the page. */
 function useFocusAtStart({ textarea }, thread) {
@@ -134,24 +132,13 @@ function useFocusAtStart({ textarea }, thread) {
 function useEscapeToStop(isComing, isStoppable, stop) {
   const latest = useRef(null);
   latest.current = () => isStoppable && stop();
-  const isActive = isComing || isStoppable;
-  useEffect(() => {
-    if (!isActive) return undefined;
-    const onKeyDown = (event) => {
-      const isElsewhere = event.target.closest?.("input, select, [contenteditable], textarea:not([data-testid=composer])");
-      if (
-        event.key !== "Escape" ||
-        event.shiftKey ||
-        event.defaultPrevented ||
-        isElsewhere ||
-        document.querySelector(CLOSED_BY_ESCAPE)
-      )
-        return;
-      whenShown(() => latest.current());
-    };
-    document.addEventListener("keydown", onKeyDown, { capture: true }); // before a dialog or a sheet closes
-    return () => document.removeEventListener("keydown", onKeyDown, { capture: true });
-  }, [isActive]);
+  const onKeyDown = (event) => {
+    const isElsewhere = event.target.closest?.("input, select, [contenteditable], textarea:not([data-testid=composer])");
+    if (event.key !== "Escape" || event.shiftKey || event.defaultPrevented || isElsewhere) return;
+    if (!document.querySelector(CLOSED_BY_ESCAPE)) whenShown(() => latest.current());
+  };
+  // Before a dialog or a sheet closes.
+  useListener(document, "keydown", onKeyDown, { isActive: isComing || isStoppable, capture: true });
 }
 
 /** Edit the user's last message in its place. */
@@ -160,52 +147,38 @@ const editLastQuestion = () => [...document.querySelectorAll('article[data-role=
 function SendProblem({ problem, onRetry }) {
   if (!problem) return null;
   return h(
-    "div",
-    { className: "composer-problem", role: "alert" },
-    icon("exclamation-circle"),
-    h("p", null, problem.text),
-    problem.canRetry && h("button", { type: "button", className: "quiet-button", onClick: onRetry }, _("Try again")),
+    Notice,
+    { sign: "exclamation-circle", text: problem.text, className: "composer-problem", role: "alert" },
+    problem.canRetry && button("quiet-button", _("Try again"), onRetry),
   );
 }
 
 /** Ask about a text that looks like a command, above the field, which keeps the text and the focus. */
 function CommandQuestion({ slash: { question, withdraw }, onSend }) {
-  useEffect(() => {
-    if (question === null) return undefined;
-    const onKeyDown = (event) => event.key === "Escape" && !event.defaultPrevented && withdraw();
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
-  }, [question]);
+  const onKeyDown = (event) => event.key === "Escape" && !event.defaultPrevented && withdraw();
+  useListener(document, "keydown", onKeyDown, { isActive: question !== null });
   if (question === null) return null;
+  const className = "composer-queued composer-pasted command-question";
   return h(
-    "div",
-    { className: "composer-queued composer-pasted command-question", role: "alert" },
-    icon("exclamation-circle"),
-    h("p", null, question),
-    h("button", { type: "button", className: "quiet-button", onClick: () => (withdraw(), onSend()) }, _("Send as text")),
+    Notice,
+    { sign: "exclamation-circle", text: question, className, role: "alert" },
+    button("quiet-button", _("Send as text"), () => (withdraw(), onSend())),
   );
 }
 
 function QueuedMessage({ queue: { queued, editQueued, sendAfterStop }, sending, isAway, isRunning, isUnread }) {
   const files = countFiles(queued);
   const onSendNow = () => (sendAfterStop(), sending.stop());
+  const text = [
+    h("span", { key: "wait", className: "quiet" }, describeWait(isAway, isUnread)),
+    [queued.text, files > 0 && formatCount(files, "file")].filter(Boolean).join(" · "),
+  ];
   return h(
-    "div",
-    { className: "composer-queued", role: "status" },
-    icon("clock-history"),
-    h(
-      "p",
-      null,
-      h("span", { className: "quiet" }, describeWait(isAway, isUnread)),
-      [queued.text, files > 0 && formatCount(files, "file")].filter(Boolean).join(" · "),
-    ),
+    Notice,
+    { sign: "clock-history", text },
     isRunning && sending.pending === null &&
-      h(
-        "button",
-        { type: "button", className: "quiet-button", title: _("Stop the answer, and send this"), onClick: onSendNow },
-        _("Send now"),
-      ),
-    h("button", { type: "button", className: "quiet-button", onClick: editQueued }, _("Edit")),
+      button("quiet-button", _("Send now"), onSendNow, { title: _("Stop the answer, and send this") }),
+    button("quiet-button", _("Edit"), editQueued),
   );
 }
 
@@ -225,14 +198,11 @@ function FieldTools({ data, tokens }) {
 /** The line under the field. The demo's hint begins with the model, which is therefore not named in the field. */
 function ComposerFoot({ data, isEmpty }) {
   const limits = (!isEmpty && data.read_only) || data.limits; // the empty field says the first itself
+  const line = (className, text, more = {}) => h("span", { className, ...more }, text);
   const hint = limits
-    ? h(LimitNotice, { text: limits })
+    ? line("composer-limits", limits, { role: "status", "data-testid": "limits" })
     : data.demo
       ? h(DemoHint, { text: data.demo, canConnect: data.can_connect })
-      : !data.read_only && h(KeysHint);
+      : !data.read_only && line("composer-keys", _("Enter sends, Shift + Enter breaks the line"));
   return h("div", { className: "composer-foot" }, hint);
 }
-
-const LimitNotice = ({ text }) => h("span", { className: "composer-limits", role: "status", "data-testid": "limits" }, text);
-
-const KeysHint = () => h("span", { className: "composer-keys" }, _("Enter sends, Shift + Enter breaks the line"));

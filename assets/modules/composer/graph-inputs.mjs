@@ -1,41 +1,44 @@
-/** The inputs of a user graph beside the message: typed into a form, and sent with the next message of its conversation. */
+/**
+ * The inputs of a user graph: typed into a form beside the message, and sent with the next one of its conversation, or typed
+ * into a form instead of it.
+ */
 import { readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
+import { createValue } from "../browser/value.mjs";
+import { Choice, describeLine } from "../controls/form-fields.mjs";
+import { icon } from "../controls/icons.mjs";
 import { findProblem, isGiven, isNumberOutside, writeObject, writeValue } from "../words/field-values.mjs";
+import { formatCount, formatValue } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
-import { InputForm } from "./input-form.mjs";
 
-const { createElement: h, useLayoutEffect, useSyncExternalStore } = window.React;
+const { createElement: h, useEffect, useId, useLayoutEffect, useState } = window.React;
 
-/** @typedef {import("../browser/unsent-storage.mjs").InputTexts} InputTexts */
+/**
+ * @typedef {import("../browser/unsent-storage.mjs").InputTexts} InputTexts
+ * @typedef {import("../state/types.mjs").FormField} FormField
+ */
 
 /** @type {InputTexts} */
 const NOTHING = {};
 
-/** @type {Map<string|null, InputTexts>} by conversation */
-const typed = new Map();
+/** By conversation. */
+const typed = createValue(/** @type {Map<string|null, InputTexts>} */ (new Map()));
 /** @type {Map<string|null, InputTexts>} those of the last message of each conversation */
 const sent = new Map();
-/** @type {Map<string|null, import("../state/types.mjs").FormField[]>} those that a message has: of the graph shown */
+/** @type {Map<string|null, FormField[]>} those that a message has: of the graph shown */
 const fieldsByThread = new Map();
-const listeners = new Set();
-
-const subscribe = (listener) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
 
 function getTexts(thread) {
-  if (!typed.has(thread)) typed.set(thread, readUnsent("inputs", thread) ?? NOTHING);
-  return typed.get(thread) ?? NOTHING;
+  const known = typed.get();
+  if (!known.has(thread)) known.set(thread, readUnsent("inputs", thread) ?? NOTHING);
+  return known.get(thread) ?? NOTHING;
 }
 
 const getFields = (thread) => fieldsByThread.get(thread) ?? [];
 
 /** Keep what was typed for a conversation, across a reload as its draft is. */
 function keepTexts(thread, texts) {
-  typed.set(thread, texts);
   storeUnsent("inputs", thread, Object.values(texts).some(isGiven) ? texts : null);
-  for (const listener of listeners) listener();
+  typed.set(new Map(typed.get()).set(thread, texts));
 }
 
 /** Write what was typed as JSON. An empty field is no input. @returns {Record<string, string>} by name */
@@ -99,7 +102,7 @@ export function returnInputs(thread) {
 /** Empty the form of the inputs of a late message that has arrived. */
 export function dropReturnedInputs(thread) {
   const returned = sent.get(thread);
-  for (const [owner, texts] of typed) if (texts === returned) keepTexts(owner, NOTHING); // it may have begun meanwhile
+  for (const [owner, texts] of typed.get()) if (texts === returned) keepTexts(owner, NOTHING); // it may have begun meanwhile
 }
 
 /** Give the inputs that were typed on the start page to the conversation that has begun there. */
@@ -118,7 +121,7 @@ export function GraphInputs({ data, onRun }) {
   const thread = data.thread ?? null;
   const graph = data.choice?.graph ?? data.graph;
   const form = data.forms?.[graph];
-  const texts = useSyncExternalStore(subscribe, () => getTexts(thread));
+  const texts = typed.use(() => getTexts(thread));
   useLayoutEffect(() => void fieldsByThread.set(thread, form?.has_messages ? form.fields : []));
   if (!form) return null;
   const onChange = (name, value) => keepTexts(thread, { ...texts, [name]: value });
@@ -130,3 +133,89 @@ export function GraphInputs({ data, onRun }) {
 /** A graph without messages gets null for an empty field that it requires and that may be null. */
 const listNulls = (fields) =>
   Object.fromEntries(fields.filter((field) => field.is_null_when_empty).map(({ name }) => [name, "null"]));
+
+const MAX_ROWS = 6;
+
+/**
+ * @param {{form: {fields: FormField[], has_messages: boolean, is_own: boolean}, texts: InputTexts,
+ *   onChange: (name: string, value: string|number|boolean) => void, onRun: () => void}} props
+ */
+function InputForm({ form: { fields, has_messages: hasMessages, is_own: isOwn }, texts, onChange, onRun }) {
+  const onSubmit = (event) => {
+    event.preventDefault();
+    onRun();
+  };
+  const inputs = fields.map((field) =>
+    h(Input, {
+      key: field.name, field, isRequired: field.required && !hasMessages, value: texts[field.name] ?? "",
+      onChange: (value) => onChange(field.name, value),
+    }),
+  );
+  const run = h("button", { type: "submit", className: "btn btn-primary" }, _("Run"));
+  if (!hasMessages)
+    return h(
+      "form",
+      { className: "graph-inputs", "aria-label": _("Inputs of the graph"), onSubmit },
+      h("div", { className: "graph-inputs-fields" }, inputs),
+      h("div", { className: "graph-inputs-foot" }, h("p", null, _("Or send a JSON object as a message.")), run),
+    );
+  const count = fields.filter(({ name }) => isGiven(texts[name])).length;
+  return h(
+    "details",
+    { className: "graph-inputs", open: isOwn },
+    h(
+      "summary",
+      null,
+      icon("chevron-right", "tool-fold"),
+      _("Inputs of the graph"),
+      count > 0 &&
+        h("span", { className: "quiet" }, _("{inputs} for the next message", { inputs: formatCount(count, "input") })),
+    ),
+    h("div", { className: "graph-inputs-fields", role: "group", "aria-label": _("Inputs of the graph") }, inputs),
+  );
+}
+
+/**
+ * A default is told and not filled in: the graph may have another value from before, which is kept where none is given.
+ * @param {{field: FormField, isRequired: boolean, value: string|number|boolean,
+ *   onChange: (value: string|number|boolean) => void}} props
+ */
+function Input({ field, isRequired, value, onChange }) {
+  const id = useId();
+  const [problem, setProblem] = useState(null);
+  const { kind, label } = field;
+  useEffect(() => {
+    if (value === "") setProblem(null); // emptied, or of another conversation
+  }, [value]);
+  const about = problem ?? describeField(field);
+  const check = ({ target: { validity, validationMessage } }) =>
+    setProblem(validity.valid || validity.valueMissing ? null : validationMessage);
+  const shared = { id, value, required: isRequired, "aria-describedby": about ? `${id}-about` : undefined };
+  return h(
+    "div",
+    { className: "graph-input", "data-kind": kind, onBlur: check, onInvalid: check },
+    h("label", { htmlFor: id }, label, isRequired && h("span", { "aria-hidden": true }, " *")),
+    kind === "choice"
+      ? h(Choice, { options: field.options, onChange, ...shared })
+      : h(AREAS[kind] ? "textarea" : "input", {
+          ref: (element) => element?.setCustomValidity(findProblem(field, value) ?? ""),
+          className: "form-control", onChange: (event) => onChange(event.target.value), ...shared,
+          ...(AREAS[kind] ? { rows: Math.min(MAX_ROWS, String(value).split("\n").length) } : describeLine(field)),
+        }),
+    about &&
+      h(
+        "p",
+        { id: `${id}-about`, className: problem ? "graph-input-problem" : undefined, role: problem ? "alert" : undefined },
+        about,
+      ),
+  );
+}
+
+const AREAS = { texts: _("One text a line"), json: _("As JSON") };
+
+/** @param {FormField} field @returns {string} */
+function describeField({ kind, description, default: usual }) {
+  const value = usual === null ? "" : formatValue(usual);
+  const parts = [description || AREAS[kind], value !== "" && _("Default: {value}", { value })];
+  return parts.filter(Boolean).join(" · ");
+}

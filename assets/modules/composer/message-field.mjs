@@ -14,16 +14,14 @@ import { estimateTokens } from "./meter.mjs";
 import { usePasting } from "./pasting.mjs";
 import { isSlashText, SlashList } from "./slash.mjs";
 
-const { Fragment, createElement: h, useCallback, useId, useMemo, useRef, useState } = window.React;
+const { createElement: h, useId, useMemo, useRef, useState } = window.React;
 
 /**
  * Wrap what Enter does. While the conversation is coming, a command waits for it, and a message is queued.
  * @param {string|null} thread
  * @param {import("./composer.mjs").Coming} coming
- * @param {{field: MessageFieldState,
- *   drafts: ReturnType<typeof import("./unsent-messages.mjs").useDrafts>,
+ * @param {{field: MessageFieldState, drafts: ReturnType<typeof import("./unsent-messages.mjs").useDrafts>,
  *   slash: ReturnType<typeof import("./slash.mjs").useSlash>, send: () => void, submit: (text: string) => void}} parts
- * @returns {() => void}
  */
 export function useEnter(thread, { isComing, isLost }, parts) {
   const latest = useRef({});
@@ -60,90 +58,83 @@ function isReturned(text, thread) {
 }
 
 /**
- * @typedef {{text: string, files: import("../state/types.mjs").ChosenFile[],
- *   unread?: import("./attachments.mjs").Reading[]}}
+ * @typedef {{text: string, files: import("./attachments.mjs").Files, unread?: import("./attachments.mjs").Reading[]}}
  *   Message  `unread`: files of it that were still being read when it left the field
- * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<typeof useAttachments>,
- *   pasting: ReturnType<typeof usePasting>, isEmpty: boolean, tokens: number, slashText: string|null, isFocused: boolean,
- *   onInput: () => void, setFocused: (isFocused: boolean) => void, getText: () => string, setText: (text: string) => void,
- *   changeText: (text: string) => void, insertText: (text: string) => void, takeMessage: () => Message,
- *   removeMessage: (message: Message) => boolean, putBack: (message: Message) => void}} MessageFieldState
+ * @typedef {ReturnType<typeof useMessageField>} MessageFieldState
  * @param {string|null} thread whose draft is stored
- * @returns {MessageFieldState}
  */
 export function useMessageField(thread) {
+  /** @type {{current: HTMLTextAreaElement}} */
   const textarea = useRef(null);
   const shownThread = useRef(thread);
   shownThread.current = thread;
   const attachments = useAttachments(thread);
   const [isBlank, setBlank] = useState(true);
   const [tokens, setTokens] = useState(0);
-  const [slashText, setSlashText] = useState(null);
+  const [slashText, setSlashText] = useState(/** @type {string|null} */ (null));
   const [isFocused, setFocused] = useState(false);
-  const measure = useCallback(() => {
-    setBlank(textarea.current.value.trim() === "");
-    setTokens(estimateTokens(textarea.current.value));
-    // a dialog that closes returns the focus without an event for React
-    setFocused(document.activeElement === textarea.current);
-    setSlashText(isSlashText(textarea.current.value) ? textarea.current.value : null);
+  const show = () => {
+    const { value } = textarea.current;
+    setBlank(value.trim() === "");
+    setTokens(estimateTokens(value));
+    setFocused(document.activeElement === textarea.current); // a dialog returns the focus without an event for React
+    setSlashText(isSlashText(value) ? value : null);
+  };
+  const actions = useMemo(() => {
+    const ofText = buildTextActions(textarea, shownThread, show);
+    return { ...ofText, ...buildMessageActions(ofText, attachments) };
   }, []);
-  const { files, isReading, prependFiles } = attachments;
-  const actions = useMemo(
-    () => buildFieldActions(textarea, shownThread, measure, attachments),
-    [measure, prependFiles],
-  );
-  const isEmpty = isBlank && files.length === 0 && !isReading;
-  const pasting = usePasting(textarea, attachments, actions.onInput);
+  const isEmpty = isBlank && attachments.files.length === 0 && !attachments.isReading;
+  const pasting = usePasting(attachments, actions.insertText);
+  return { textarea, attachments, pasting, isEmpty, tokens, slashText, isFocused, setFocused, ...actions };
+}
+
+/** Build the functions that change the text. They store it as the draft. */
+function buildTextActions(textarea, shownThread, show) {
+  const getText = () => textarea.current.value;
+  const onInput = () => {
+    show();
+    storeUnsent("draft", shownThread.current, getText());
+  };
+  const setText = (text) => {
+    textarea.current.value = text;
+    show();
+  };
+  const changeText = (text) => {
+    textarea.current.value = text;
+    onInput();
+  };
   const insertText = (text) => {
     const { current: area } = textarea;
     area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
     area.focus();
-    actions.onInput();
+    onInput();
   };
-  return { textarea, attachments, pasting, isEmpty, tokens, slashText, isFocused, setFocused, insertText, ...actions };
+  return { getText, onInput, setText, changeText, insertText };
 }
 
-/** Build the functions that move text and files into and out of the field. They store the remaining text as the draft. */
-function buildFieldActions(textarea, shownThread, measure, attachments) {
-  const { getFiles, prependFiles, removeFiles, takeReadings, returnReadings } = attachments;
-  const storeDraft = () => storeUnsent("draft", shownThread.current, textarea.current.value);
-  const setText = (text) => {
-    textarea.current.value = text;
-    measure();
-  };
-  const changeText = (text) => {
-    setText(text);
-    storeDraft();
-  };
-  return {
-    setText,
-    changeText,
-    getText: () => textarea.current.value,
-    onInput: () => {
-      measure();
-      storeDraft();
-    },
-    takeMessage: () => {
-      const message = { text: textarea.current.value, files: getFiles(), unread: takeReadings() };
-      changeText("");
-      removeFiles(message.files);
-      return message;
-    },
-    /** @returns {boolean} false if the field does not begin with the unchanged message */
-    removeMessage: ({ text, files }) => {
-      const { value } = textarea.current;
-      if (!value.startsWith(text)) return false;
-      changeText(value.slice(text.length).trimStart());
-      removeFiles(files);
-      return true;
-    },
-    putBack: ({ text, files, unread = [] }) => {
-      changeText(joinTexts(text, textarea.current.value));
-      prependFiles(files);
-      returnReadings(unread);
-    },
-  };
-}
+/** Build the functions that move messages into and out of the field. */
+const buildMessageActions = ({ getText, changeText }, attachments) => ({
+  takeMessage: () => {
+    const message = { text: getText(), files: attachments.files, unread: attachments.takeReadings() };
+    changeText("");
+    attachments.removeFiles(message.files);
+    return message;
+  },
+  /** @param {Message} message @returns {boolean} false if the field does not begin with the unchanged message */
+  removeMessage: ({ text, files }) => {
+    if (!getText().startsWith(text)) return false;
+    changeText(getText().slice(text.length).trimStart());
+    attachments.removeFiles(files);
+    return true;
+  },
+  /** @param {Message} message */
+  putBack: ({ text, files, unread = [] }) => {
+    changeText(joinTexts(text, getText()));
+    attachments.prependFiles(files);
+    attachments.returnReadings(unread);
+  },
+});
 
 /**
  * The field, and in its foot what belongs to a message. Enter sends; the up arrow in the empty field edits the last
@@ -172,10 +163,7 @@ export function MessageField({ field, slash, tools, readOnly = null, onSend, onE
       onClick: (event) => event.target.matches(".message-field, .field-foot") && textarea.current.focus() },
     isListOpen && h(SlashList, { id: listId, lines: slash.lines, selected: slash.selected, onChoose: slash.choose }),
     h("textarea", {
-      ref: textarea,
-      className: "message-field-text", dir: "auto",
-      "data-testid": "composer",
-      "aria-label": _("Message"),
+      ref: textarea, className: "message-field-text", dir: "auto", "data-testid": "composer", "aria-label": _("Message"),
       "aria-describedby": hasTip ? getTipId("field") : undefined,
       placeholder: readOnly ?? _("Write a message"), readOnly: readOnly !== null,
       rows: 1,
@@ -187,9 +175,9 @@ export function MessageField({ field, slash, tools, readOnly = null, onSend, onE
       onKeyDown,
       onPaste: readOnly ? undefined : pasting.onPaste,
     }),
-    h("div", { className: "field-foot" }, !readOnly && h(WritingButtons, { field }), tools, children),
+    h("div", { className: "field-foot" },
+      !readOnly && h(AttachButton, { onChoose: (files) => attachments.attach(files) }),
+      !readOnly && h(CommandsButton, { field }),
+      tools, children),
   );
 }
-
-const WritingButtons = ({ field }) =>
-  h(Fragment, null, h(AttachButton, { onChoose: field.attachments.attach }), h(CommandsButton, { field }));

@@ -1,4 +1,5 @@
 /** The way of a message between the field, the queue and the server. */
+import { useListener } from "../controls/listening.mjs";
 import { isOutageShown } from "../page/outage.mjs";
 import { isLeaving } from "../requests/session.mjs";
 import { useActions } from "../state/actions.mjs";
@@ -38,7 +39,10 @@ export function useMessages(props, data, coming, field) {
   }, [thread, isLoaded]);
   const queue = useQueue(data, run, sending, { isBusy, coming, awaited, field, drafts });
   later.current = queue.addFirst;
-  useLeavingRerun(queue.queued !== null && isLoaded, data.asking ? data.version : null, act);
+  const isWaiting = queue.queued !== null && isLoaded;
+  useEffect(() => { // a message follows the question in progress, the last of a rerun; the data may not know of one yet
+    if (isWaiting) act("leave-rerun");
+  }, [isWaiting, data.asking ? data.version : null]);
   const isStopped = pending?.type === "stop" && !isRunning;
   useLayoutEffect(() => {
     if (isStopped) sending.finishStop();
@@ -47,29 +51,23 @@ export function useMessages(props, data, coming, field) {
     if (isLoaded) queue.recover();
   }, [thread, isLoaded]);
   useLayoutEffect(() => void (awaited.current = null), [thread, coming.visit]); // after its draft and its queue are kept
-  useLeaveQuestion(queue.queued !== null || isSending);
-  const ways = { data, field, sending, queue, coming, isBusy, isRunning };
+  // The browser asks before the page is left with a message that the server does not have, unless the session has ended.
+  const onLeave = (event) => isLeaving() || event.preventDefault();
+  useListener(window, "beforeunload", onLeave, { isActive: queue.queued !== null || isSending });
+  const ways = useWays({ data, field, sending, queue, coming, isBusy, isRunning });
   const isUnread = queue.isUnread && !isRunning; // then nothing but its files keeps the queued message
-  const actions = { send: buildSend(ways), submit: useSubmitting(ways) };
-  return { sending, isSending, isRunning, isAway, isUnread, queue, drafts, ...actions };
+  return { sending, isSending, isRunning, isAway, isUnread, queue, drafts, ...ways };
 }
 
-/**
- * Let the browser ask before the page is left with a message that the server does not have. The end of the session is not
- * held up.
- */
-function useLeaveQuestion(isUnsent) {
-  useLayoutEffect(() => {
-    if (!isUnsent) return undefined;
-    const onLeave = (event) => isLeaving() || event.preventDefault();
-    addEventListener("beforeunload", onLeave);
-    return () => removeEventListener("beforeunload", onLeave);
-  }, [isUnsent]);
-}
-
-/** Return a function that sends the message in the field. */
-function buildSend({ data, field, sending, queue, coming, isBusy, isRunning }) {
-  return () => {
+/** Return the functions that send: the message in the field, or a text beside it, which stays. */
+function useWays({ data, field, sending, queue, coming, isBusy, isRunning }) {
+  const submitted = useRef(null);
+  const post = (message, mustWait) => {
+    if (!mustWait) return sending.send(message);
+    sending.forgetProblem(); // that of another message would send this one back
+    queue.addToQueue(message, coming.isComing ? undefined : !isRunning);
+  };
+  const send = () => {
     if (isBusy() && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
     const problem = findExcess(field.getText(), data.max_chars) ?? findInputProblem(data.thread ?? null);
     if (problem !== null) return sending.refuse(problem);
@@ -77,43 +75,23 @@ function buildSend({ data, field, sending, queue, coming, isBusy, isRunning }) {
     // Empty the field at once, not with the reply: a second press would send the same text as a second message.
     const message = field.takeMessage();
     if (message.text.trim() === "" && message.files.length + message.unread.length === 0) return;
-    const isWaiting = message.unread.length > 0 || queue.queued !== null;
     if (isRepeated) queue.addToQueue(message, false);
-    else if (isBusy() || isWaiting) addToQueue(message, { sending, queue, coming, isRunning });
-    else sending.send(message);
+    else post(message, isBusy() || message.unread.length > 0 || queue.queued !== null);
   };
-}
-
-function addToQueue(message, { sending, queue, coming, isRunning }) {
-  sending.forgetProblem(); // that of another message would send this one back
-  queue.addToQueue(message, coming.isComing ? undefined : !isRunning);
-}
-
-/**
- * Let the question in progress be the last one of a rerun: a message waits to follow it. The data may not know of one yet.
- */
-function useLeavingRerun(isWaiting, askingVersion, act) {
-  useEffect(() => {
-    if (isWaiting) act("leave-rerun");
-  }, [isWaiting, askingVersion]);
-}
-
-/** Return a function that sends a text beside the one in the field, which stays. */
-function useSubmitting({ sending, queue, coming, isBusy, isRunning }) {
-  const submitted = useRef(null);
-  return (text) => {
+  const submit = (text) => {
     if (isBusy() && submitted.current === text) return; // a second press
     if (sending.isLate && sending.pending.text === text && sending.repeat()) return;
     submitted.current = text;
-    const message = { text, files: [] };
-    if (isBusy()) addToQueue(message, { sending, queue, coming, isRunning });
-    else sending.send(message);
+    post({ text, files: [] }, isBusy());
   };
+  return { send, submit };
 }
 
-const findExcess = ({ length }, most) => (length > most ? describeExcess(length, most) : null);
-const describeExcess = (length, most) =>
-  _("This text has {length} characters. A message has at most {most}: shorten it, or attach it as a file.", {
-    length: length.toLocaleString(LANGUAGE),
-    most: most.toLocaleString(LANGUAGE),
+/** Say why a text is too long; null where it is not. */
+function findExcess({ length }, most) {
+  if (!(length > most)) return null;
+  const [chars, mostChars] = [length, most].map((number) => number.toLocaleString(LANGUAGE));
+  return _("This text has {length} characters. A message has at most {most}: shorten it, or attach it as a file.", {
+    length: chars, most: mostChars,
   });
+}

@@ -1,5 +1,6 @@
 /** The context meter: how full the model's window is and, when opened, how much the conversation has used. */
 import { buildThreadApi } from "../browser/addresses.mjs";
+import { button } from "../controls/buttons.mjs";
 import { icon } from "../controls/icons.mjs";
 import { usePopover } from "../controls/popover.mjs";
 import { useFetch } from "../requests/shown-content.mjs";
@@ -39,26 +40,23 @@ export function Meter({ thread, version, meter, typed }) {
   const [, level] = LEVELS.find(([least]) => percent >= least) ?? [0, "calm"];
   const about = meter.exact && typed === 0 ? "" : _("about ");
   const share = percent < 1 ? _("under 1 %") : `${about}${Math.round(percent)} %`;
+  const label = [
+    h("span", { key: "hidden", className: "visually-hidden" }, _("Context: ")),
+    h("span", { key: "ring", className: "meter-ring", "aria-hidden": true,
+      style: { "--share": `${Math.min(100, percent)}%` } }),
+    h("span", { key: "share" }, share),
+    h("span", { key: "of", className: "meter-of" }, _(" of {tokens}", { tokens: formatCount(meter.most, "token") })),
+  ];
   return h(
     "div",
     { className: "meter", ref: root, onKeyDown },
-    h(
-      "button",
-      {
-        type: "button",
-        className: "text-button meter-button",
-        "data-testid": "meter",
-        "data-level": level,
-        title: _("How full the model's context is"),
-        "aria-expanded": isOpen,
-        "aria-controls": isOpen ? PANEL : undefined,
-        onClick: () => setOpen(!isOpen),
-      },
-      h("span", { className: "visually-hidden" }, _("Context: ")),
-      h("span", { className: "meter-ring", "aria-hidden": true, style: { "--share": `${Math.min(100, percent)}%` } }),
-      h("span", null, share),
-      h("span", { className: "meter-of" }, _(" of {tokens}", { tokens: formatCount(meter.most, "token") })),
-    ),
+    button("text-button meter-button", label, () => setOpen(!isOpen), {
+      "data-testid": "meter",
+      "data-level": level,
+      title: _("How full the model's context is"),
+      "aria-expanded": isOpen,
+      "aria-controls": isOpen ? PANEL : undefined,
+    }),
     isOpen && h(Panel, { thread, version, meter, tokens, about }),
   );
 }

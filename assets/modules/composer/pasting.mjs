@@ -1,7 +1,7 @@
 /** A long pasted text becomes an attached file: the field is slow with it, and the conversation unreadable. */
-import { icon } from "../controls/icons.mjs";
+import { button } from "../controls/buttons.mjs";
 import { LANGUAGE, _ } from "../words/words.mjs";
-import { readPastedFiles } from "./attachments.mjs";
+import { Notice } from "./buttons.mjs";
 
 const { createElement: h, useState } = window.React;
 
@@ -9,13 +9,12 @@ const MAX_PASTED_CHARS = 20_000; // into the field
 const FILE_NAME = "pasted.txt";
 
 /**
- * @param {{current: HTMLTextAreaElement}} textarea
  * @param {ReturnType<typeof import("./attachments.mjs").useAttachments>} attachments
- * @param {() => void} onInput after a text is put into the field
+ * @param {(text: string) => void} insertText into the field
  * @returns {{pasted: {text: string, file: object}|null, onPaste: (event: ClipboardEvent) => void, insertPasted: () => void}}
  *   `pasted` is the last long text, as long as its file is attached
  */
-export function usePasting(textarea, attachments, onInput) {
+export function usePasting(attachments, insertText) {
   const [latest, setLatest] = useState(null);
   const pasted = latest !== null && attachments.files.includes(latest.file) ? latest : null;
   const attachText = async (text) => {
@@ -23,19 +22,18 @@ export function usePasting(textarea, attachments, onInput) {
     if (file) setLatest({ text, file });
   };
   const onPaste = (event) => {
-    const files = readPastedFiles(event);
+    const { files, types } = event.clipboardData;
     const text = event.clipboardData.getData("text/plain");
-    if (files.length === 0 && text.length <= MAX_PASTED_CHARS) return;
+    // Text may come with a picture of itself, as from a spreadsheet.
+    const hasFiles = files.length > 0 && !types.includes("text/plain");
+    if (!hasFiles && text.length <= MAX_PASTED_CHARS) return;
     event.preventDefault();
-    if (files.length > 0) attachments.attach(files);
+    if (hasFiles) attachments.attach(files);
     else attachText(text);
   };
   const insertPasted = () => {
-    const { current: area } = textarea;
     attachments.removeFiles([pasted.file]);
-    area.setRangeText(pasted.text, area.selectionStart, area.selectionEnd, "end");
-    area.focus();
-    onInput();
+    insertText(pasted.text);
   };
   return { pasted, onPaste, insertPasted };
 }
@@ -44,16 +42,11 @@ export function usePasting(textarea, attachments, onInput) {
 export function PasteNotice({ pasted, maxChars, onInsert }) {
   if (pasted === null) return null;
   const { length } = pasted.text;
+  const shown = length.toLocaleString(LANGUAGE);
+  const text = _("The pasted text ({length} characters) is attached as a file.", { length: shown });
   return h(
-    "div",
-    { className: "composer-queued composer-pasted", role: "status" },
-    icon("paperclip"),
-    h(
-      "p",
-      null,
-      _("The pasted text ({length} characters) is attached as a file.", { length: length.toLocaleString(LANGUAGE) }),
-    ),
-    length <= maxChars &&
-      h("button", { type: "button", className: "quiet-button", onClick: onInsert }, _("Put it into the field")),
+    Notice,
+    { sign: "paperclip", text, className: "composer-queued composer-pasted" },
+    length <= maxChars && button("quiet-button", _("Put it into the field"), onInsert),
   );
 }

@@ -6,10 +6,10 @@ import { readThread } from "../browser/addresses.mjs";
 import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { createRequestId } from "../state/actions.mjs";
-import { findProblem } from "./attachments.mjs";
+import { findProblem, listAccepted } from "./attachments.mjs";
 import { FILES_NOT_KEPT, findLeftThread, isSameAddress, reportLeftMessage } from "./unsent-messages.mjs";
 
-const { useCallback, useLayoutEffect, useRef, useState } = window.React;
+const { useLayoutEffect, useRef, useState } = window.React;
 
 /**
  * @param {import("../state/types.mjs").ComposerData} data
@@ -27,17 +27,16 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
   const { isUnread, isFileRefused } = checkReadings(queued?.unread ?? []);
   const now = { thread, opened: data.opened ?? null, visit };
   const shown = useRef(now);
-  const clearQueued = useCallback((from) => {
+  const clearQueued = (from) => {
     setQueued(null);
     storeUnsent("queue", from, null);
-  }, []);
+  };
   useLayoutEffect(() => {
     const before = shown.current;
     const left = findLeftThread(before, now, awaited.current);
-    const hasBegun = left !== before.thread;
     shown.current = now;
     if (queued === null) return;
-    if (hasBegun) moveUnsent("queue", left);
+    if (left !== before.thread) moveUnsent("queue", left); // it has begun
     const { current: first } = sending.returned;
     if (thread === null && isSameAddress(before, now)) return clearQueued(left), putBack(); // it is gone
     if (left !== thread) return clearQueued(left), returnToDraft({ ...queued, thread: left }, drafts, first);
@@ -46,7 +45,7 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
     if ((isAtWork || isUnread) && !isRefused) return void (isRunning && noteAnswer(queued, setQueued));
     clearQueued(thread);
     if (isRefused || (rest !== "done" && queued.isAfterEnd === false)) putBack();
-    else sending.send({ ...queued, files: listFiles(queued) });
+    else sending.send({ ...queued, files: [...queued.files, ...listAccepted(queued.unread)] });
   }, [data, sending.pending, sending.problem, queued, isUnread, isFileRefused, visit, coming.isLost, moves]);
 
   const putBack = () => putBackBehind(sending.returned.current, { ...queued, thread }, field);
@@ -65,7 +64,9 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
 function buildAdding(queued, setQueued, thread, { isComing, moves }, awaited) {
   const keep = (message) => {
     setQueued({ ...message, ...(moves.open > 0 && { failed: moves.failed }) }); // it is for where the move leads
-    storeQueued(message, thread, awaited.current);
+    // It is for a conversation that may not have its address yet.
+    const owner = thread ?? awaited.current?.thread ?? null;
+    storeUnsent("queue", thread, { ...message, files: countFiles(message), unread: [], thread: owner });
   };
   const addToQueue = (added, isAfterEnd) => {
     const before = queued ?? (isComing ? readUnsent("queue", thread) : null); // that of before a reload, not read yet
@@ -74,6 +75,10 @@ function buildAdding(queued, setQueued, thread, { isComing, moves }, awaited) {
   const addFirst = ({ text, files }) => keep(joinMessages({ text, files }, queued ?? { text: "", files: [] }, false));
   return { addToQueue, addFirst };
 }
+
+/** Let a message that was sent before its conversation was shown follow the answer in progress there. */
+const noteAnswer = (queued, setQueued) =>
+  queued.isAfterEnd === undefined && setQueued({ ...queued, isAfterEnd: false });
 
 /** Make the message a draft of its conversation, which has been left. */
 function returnToDraft(message, drafts, first) {
@@ -88,28 +93,13 @@ function putBackBehind(first, message, target) {
   if (isThere) target.putBack(first);
 }
 
-/** Store a message with the conversation that it is for, which may not have its address yet. */
-const storeQueued = (message, thread, awaited) =>
-  storeUnsent("queue", thread, {
-    ...message,
-    files: countFiles(message),
-    unread: [],
-    thread: thread ?? awaited?.thread ?? null,
-  });
-
 const checkReadings = (readings) => ({
   isUnread: readings.some(({ accepted }) => accepted === null),
   isFileRefused: findProblem(readings) !== null,
 });
 
-const listFiles = ({ files, unread }) => [...files, ...unread.flatMap(({ accepted }) => accepted.files)];
-
 /** @param {import("./message-field.mjs").Message} message @returns {number} those that are being read as well */
 export const countFiles = ({ files, unread = [] }) => unread.reduce((sum, { count }) => sum + count, files.length);
-
-/** Let a message that was sent before its conversation was shown follow the answer in progress there. */
-const noteAnswer = (queued, setQueued) =>
-  queued.isAfterEnd === undefined && setQueued({ ...queued, isAfterEnd: false });
 
 /** Return whether a message must not be sent: its move, its reading, or the message before it has failed. */
 const isReturned = ({ failed }, { problem, pending }, { isLost, moves }) =>
@@ -129,24 +119,23 @@ function joinMessages(before, { text, files, unread = [] }, isAfterEnd) {
   return { text: joinTexts(before?.text, text), ...joined, request_id, isAfterEnd: isLast };
 }
 
-/**
- * Recover the queue after a reload of the tab. A message that lost its files, or its conversation, returns to the field.
- */
+/** Recover the queue after a reload of the tab. A message that lost its files, or its conversation, returns to the field. */
 function recoverQueued(thread, field, isBusy) {
-  if (thread === null) returnQueued(readThread(location.pathname), field); // it may be gone
+  const ofAddress = readThread(location.pathname);
+  if (thread === null && ofAddress !== null) returnQueued(ofAddress, field); // it may be gone
   // the page was left before it knew its conversation
-  else if (readUnsent("queue", null)?.thread === thread) moveUnsent("queue", thread);
+  if (thread !== null && readUnsent("queue", null)?.thread === thread) moveUnsent("queue", thread);
   const stored = readUnsent("queue", thread);
   if (stored === null) return null;
   if (stored.files === 0) return { ...stored, files: [], unread: [], isAfterEnd: stored.isAfterEnd ?? !isBusy() };
-  storeUnsent("queue", thread, null);
-  field.putBack({ text: stored.text, files: [] });
+  returnQueued(thread, field);
   showToast(FILES_NOT_KEPT);
   return null;
 }
 
+/** Return a stored message to the field. */
 function returnQueued(thread, field) {
-  const stored = thread === null ? null : readUnsent("queue", thread);
+  const stored = readUnsent("queue", thread);
   if (stored === null) return;
   storeUnsent("queue", thread, null);
   field.putBack({ text: stored.text, files: [] });

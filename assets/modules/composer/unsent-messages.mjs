@@ -33,20 +33,20 @@ export function useDrafts({ thread = null, opened = null }, field, visit, awaite
     if (left !== before.thread) {
       moveUnsent("draft", left); // it was typed while that one began
       moveInputs(left);
-      attachments.owner.current.thread = left;
+      attachments.owner.thread = left;
     }
     shown.current = { thread, opened, visit };
     if (left === thread) return;
-    const [text, files] = [field.getText(), attachments.getFiles()];
+    const [text, files] = [field.getText(), attachments.files];
     storeUnsent("draft", left, isSame ? null : text);
     filesByThread.current.set(left, isSame ? [] : files);
     field.setText(joinTexts(isSame && text, recoverDraft(thread)));
     storeUnsent("draft", thread, field.getText());
-    attachments.owner.current = { thread };
+    attachments.owner = { thread };
     attachments.replaceFiles([...(isSame ? files : []), ...(filesByThread.current.get(thread) ?? [])]);
   }, [thread, visit]);
-  const actions = useMemo(() => buildDraftActions(filesByThread, attachments.returnReadings), []);
-  attachments.onStray.current = (files, from) => {
+  const actions = useMemo(() => buildDraftActions(filesByThread, attachments), []);
+  attachments.onStray = (files, from) => {
     if (from === shown.current.thread) attachments.prependFiles(files);
     else actions.putBack({ text: "", files, thread: from });
   };
@@ -98,13 +98,13 @@ export function isSameAddress(before, now) {
   return before.thread === null ? now.thread === before.opened : now.thread === null && now.opened === before.thread;
 }
 
-function buildDraftActions(filesByThread, returnReadings) {
+function buildDraftActions(filesByThread, attachments) {
   const getFiles = (thread) => filesByThread.current.get(thread) ?? [];
   return {
     putBack: ({ text, files, unread = [], thread }) => {
       storeUnsent("draft", thread, joinTexts(text, readUnsent("draft", thread)));
       filesByThread.current.set(thread, [...files, ...getFiles(thread)]);
-      returnReadings(unread);
+      attachments.returnReadings(unread);
     },
     removeMessage: ({ text, files, thread }) => {
       const draft = readUnsent("draft", thread) ?? "";
