@@ -1,5 +1,7 @@
 /** The form for the name and description of a new or existing checkpoint. */
+import { button } from "../controls/buttons.mjs";
 import { _ } from "../words/words.mjs";
+
 const { Fragment, createElement: h, useEffect, useId, useRef, useState } = window.React;
 
 const MAX_CHECKPOINT_NAME_CHARS = 120;
@@ -7,15 +9,16 @@ const MAX_DESCRIPTION_CHARS = 500;
 const TAKEN_TEXT = _("Another checkpoint has this name. You can save it all the same.");
 
 /**
- * @param {{title: string, checkpoint?: {name: string, description: string}, quote?: string, taken?: string[],
- *   onSave: (name: string, description: string) => void, onCancel: () => void}} props  `taken`: names of other checkpoints
+ * @param {{title: string, checkpoint?: {name: string, description: string}, quote?: string, others: {name: string}[],
+ *   onSave: (name: string, description: string) => void, onCancel: () => void}} props
  */
-export function CheckpointForm({ title, checkpoint, quote, taken = [], onSave, onCancel }) {
+export function CheckpointForm({ title, checkpoint, quote, others, onSave, onCancel }) {
   const id = useId();
   const [isTaken, setTaken] = useState(false);
   const name = useRef(null);
   const description = useRef(null);
   useEffect(() => name.current.select(), []);
+  const onInput = ({ target }) => setTaken(others.some((other) => other.name === target.value.trim()));
   const onSubmit = (event) => {
     event.preventDefault();
     onSave(name.current.value.trim() || (checkpoint?.name ?? ""), description.current.value.trim());
@@ -34,7 +37,7 @@ export function CheckpointForm({ title, checkpoint, quote, taken = [], onSave, o
       h("p", { className: "form-quote" }, quote === "" ? _("At the chosen message") : _("At “{quote}”", { quote })),
     h(Field, {
       id: `${id}-name`, label: _("Name"), input: name, value: checkpoint?.name, maxLength: MAX_CHECKPOINT_NAME_CHARS,
-      isOptional: !checkpoint, onInput: ({ target }) => setTaken(taken.includes(target.value.trim())),
+      isOptional: !checkpoint, onInput,
     }),
     h("p", { className: "name-hint", role: "status" }, isTaken && TAKEN_TEXT),
     h(Field, {
@@ -44,8 +47,8 @@ export function CheckpointForm({ title, checkpoint, quote, taken = [], onSave, o
     h(
       "div",
       { className: "form-buttons" },
-      h("button", { type: "button", className: "btn btn-secondary", onClick: onCancel }, _("Cancel")),
-      h("button", { type: "submit", className: "btn btn-primary" }, _("Save")),
+      button("btn btn-secondary", _("Cancel"), onCancel),
+      button("btn btn-primary", _("Save"), null, { type: "submit" }),
     ),
   );
 }

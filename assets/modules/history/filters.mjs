@@ -1,4 +1,5 @@
 /** The filters of History: by author, by pin, and by words; and the earlier places, which the data leaves out at first. */
+import { button } from "../controls/buttons.mjs";
 import { foldText } from "../words/direction.mjs";
 import { _ } from "../words/words.mjs";
 import { findKind } from "./places.mjs";
@@ -7,20 +8,15 @@ const { createElement: h, useEffect, useMemo, useState, useRef } = window.React;
 
 const SEARCH_AFTER_MS = 250; // without another letter
 
-/** Return the last reply that has this field: the replies of other actions take its place. */
-function useLastReply(reply, field) {
-  const last = useRef(undefined);
-  if (reply?.[field]) last.current = reply;
-  return last.current;
-}
-
 /**
  * Join the data with the portions that the server was asked for, and bring these again after each change.
  * @param {import("../state/types.mjs").HistoryData} data
  * @param {import("../state/types.mjs").HistoryPortion|undefined} reply @param {import("../state/types.mjs").Act} act
  */
 export function usePortion(data, reply, act) {
-  const last = useLastReply(reply, "segments");
+  const latest = useRef(reply);
+  if (reply?.segments) latest.current = reply; // the replies of other actions take its place
+  const { current: last } = latest;
   const [count, setCount] = useState(1); // portions that the page asked for
   const [words, setWords] = useState("");
   const [wanted, setWanted] = useState(null); // a checkpoint that the conversation shows
@@ -45,22 +41,16 @@ export function usePortion(data, reply, act) {
 
 /** Join a portion and the data, which is newer than the portion until this was brought again. */
 function joinPortion(portion, data) {
-  const join = (list, changes = {}) => {
-    const byId = new Map(portion[list].map((each) => [each.id, { ...each, ...changes }]));
-    for (const each of data[list]) byId.set(each.id, each);
-    return [...byId.values()];
-  };
+  const joinById = (older, newer) => [...new Map([...older, ...newer].map((each) => [each.id, each])).values()];
+  const join = (list, changes = {}) => joinById(portion[list].map((each) => ({ ...each, ...changes })), data[list]);
   const own = join("checkpoints", { here: false }).sort((one, other) => one.position - other.position);
   const ids = new Set(own.map(({ id }) => id));
-  // a portion has more of them
-  const segments = new Map([...data.segments, ...portion.segments].map((each) => [each.id, each]));
-  const elsewhere = join("elsewhere").filter(({ id }) => !ids.has(id));
   return {
     ...data,
     checkpoints: own,
     branches: join("branches", { current: false }),
-    elsewhere,
-    segments: [...segments.values()],
+    elsewhere: join("elsewhere").filter(({ id }) => !ids.has(id)),
+    segments: joinById(data.segments, portion.segments), // a portion has more of them
     moves: join("moves"),
     alternatives: join("alternatives"),
   };
@@ -74,30 +64,24 @@ export function useFilter(data, searchEarlier) {
   const { thread, checkpoint_count: count, branch_count: branches } = data;
   const [kind, setKind] = useState("all");
   const [query, setQuery] = useState("");
-  useEffect(() => {
+  const clear = () => {
     setKind("all");
     setQuery("");
-  }, [thread]);
+  };
+  useEffect(clear, [thread]);
   const kinds = useMemo(() => listKinds(data), [data]);
   const isSearched = Math.max(count, branches) > MAX_UNSEARCHED_PLACES;
   const words = isSearched ? foldText(query.trim()) : "";
   useEffect(() => searchEarlier(words), [words]);
   const chosen = kinds.includes(kind) ? kind : "all";
   const value = useMemo(() => ({ kind: chosen, words }), [chosen, words]);
-  const clear = () => {
-    setKind("all");
-    setQuery("");
-  };
   return { value, kinds, setKind, query, setQuery, isSearched, clear };
 }
 
 /** List the filters that would hide something. */
 function listKinds({ checkpoints, elsewhere, removed, moves }) {
   const shown = [...checkpoints, ...elsewhere, ...(removed?.checkpoints ?? [])];
-  const authors = new Set([
-    ...shown.map(findKind),
-    ...(moves.length > 0 ? ["agent"] : []),
-  ]);
+  const authors = new Set([...shown.map(findKind), ...(moves.length > 0 ? ["agent"] : [])]);
   const isPinned = shown.some(({ pinned }) => pinned);
   const found = Object.keys(KINDS).filter((kind) => authors.has(kind) || (kind === "pinned" && isPinned));
   return found.length > 1 ? ["all", ...found] : [];
@@ -105,25 +89,16 @@ function listKinds({ checkpoints, elsewhere, removed, moves }) {
 
 export function Filters({ filter: { value, kinds, setKind, query, setQuery, isSearched } }) {
   const toggle = (kind) =>
-    h(
-      "button",
-      {
-        key: kind, type: "button", className: "filter", "aria-pressed": value.kind === kind,
-        onClick: () => setKind(value.kind === kind ? "all" : kind),
-      },
-      KINDS[kind],
-    );
+    button("filter", KINDS[kind], () => setKind(value.kind === kind ? "all" : kind), {
+      key: kind, "aria-pressed": value.kind === kind,
+    });
   return [
     kinds.length > 0 &&
       h("div", { key: "kinds", className: "filters", role: "group", "aria-label": _("Show") }, kinds.map(toggle)),
     isSearched &&
       h("input", {
-        key: "search",
-        type: "search",
-        className: "form-control history-search",
-        placeholder: _("Search checkpoints and branches"),
-        "aria-label": _("Search checkpoints"),
-        value: query,
+        key: "search", type: "search", className: "form-control history-search", value: query,
+        placeholder: _("Search checkpoints and branches"), "aria-label": _("Search checkpoints"),
         onChange: (event) => setQuery(event.target.value),
       }),
   ];

@@ -1,5 +1,6 @@
 /** The rows of History. Only those in view are in the page. */
 import { readOption } from "../browser/page-options.mjs";
+import { button } from "../controls/buttons.mjs";
 import { icon } from "../controls/icons.mjs";
 import { useNow } from "../words/clock.mjs";
 import { _ } from "../words/words.mjs";
@@ -7,15 +8,7 @@ import { Graph, measureLanes } from "./graph.mjs";
 import { HistoryRow } from "./history-row.mjs";
 import { findNeighbour } from "./layout.mjs";
 
-const {
-  createElement: h,
-  useCallback,
-  useEffect,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} = window.React;
+const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
 const STEP_ROWS = 10; // the rows in the page change by as many
@@ -81,12 +74,8 @@ function chooseRows(rows, view, focused) {
 /** Bring the current position back into view. It lies over the rows: no key that leaves the position adds an element. */
 function HereButton({ isAbove, isBelow, onClick }) {
   const direction = isAbove ? " above" : isBelow ? " below" : "";
-  return h(
-    "button",
-    { type: "button", className: `quiet-button here-button${direction}`, tabIndex: -1, onClick },
-    icon("arrow-down"),
-    _("You are here"),
-  );
+  const label = h(Fragment, null, icon("arrow-down"), _("You are here"));
+  return button(`quiet-button here-button${direction}`, label, onClick, { tabIndex: -1 });
 }
 
 /** @returns {number} pixels of a row */

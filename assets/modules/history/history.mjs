@@ -1,5 +1,6 @@
 /** History: the tree of the conversation with its branches, checkpoints and moves, and the card of the selected place. */
 import { setProperties } from "../browser/properties.mjs";
+import { button } from "../controls/buttons.mjs";
 import { GO_BACK, RUN_AGAIN_COMMAND, useCommands } from "../controls/commands.mjs";
 import { icon } from "../controls/icons.mjs";
 import { Tip, useEndOfTips } from "../controls/tips.mjs";
@@ -9,7 +10,6 @@ import { PaneHead, closeSheets, isNarrow, showPane } from "../page/panes.mjs";
 import { useActions } from "../state/actions.mjs";
 import { isGoing } from "../state/chosen-thread.mjs";
 import { followRequests } from "../state/history-requests.mjs";
-import { foldText } from "../words/direction.mjs";
 import { formatCount } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { Filters, useFilter, usePortion } from "./filters.mjs";
@@ -25,14 +25,8 @@ const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = 
 
 /** @type {import("../state/types.mjs").HistoryData} */
 const EMPTY_HISTORY = {
-  thread: null, version: 0, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0,
-  segments: [],
-  elsewhere: [],
-  moves: [],
-  alternatives: [],
-  removed: null,
-  has_states: false,
-  read_only: null,
+  thread: null, version: 0, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0, segments: [],
+  elsewhere: [], moves: [], alternatives: [], removed: null, has_states: false, read_only: null,
   save: { enabled: false, reason: null },
 };
 const CURRENT_POSITION = "";
@@ -56,22 +50,19 @@ export function History(props) {
   useEndOfTips(data.checkpoint_count);
   const opening = useOpening(layout, selection, filter, portion);
   followRequests({ open: opening.open, save: form.open });
-  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, portion, selection));
+  useCommands("history", () => listHistoryCommands(data, act, form.open, saving.save, portion, selection));
   return h(
     "div",
     { id: props.id, className: "history" },
     h(PaneHead, { title: _("History"), id: "history-heading" },
       !form.place && h(SaveButton, { save: data.save, onClick: () => form.open() })),
-    form.place && h(NewCheckpoint, { form, saving, taken: listNames(data) }),
+    form.place && h(NewCheckpoint, { form, saving, others: [...data.checkpoints, ...data.elsewhere] }),
     !data.read_only && h(Tip, { name: "history" }),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
     h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion }),
   );
 }
-
-/** @returns {string[]} the names of the checkpoints */
-const listNames = ({ checkpoints, elsewhere }) => [...checkpoints, ...elsewhere].map(({ name }) => name);
 
 /** Name the current branch in the bar, and show the conversation on another one: a sheet would cover it. */
 function useBranchName({ thread, branches }) {
@@ -88,7 +79,7 @@ function useBranchName({ thread, branches }) {
 }
 
 /** The rows and the card of the selected one. */
-function Places({ data, layout, filter, saving, act, selection, opening, portion }) {
+function Places({ data, layout, filter, saving, act, selection, opening, portion: { hidden, showEarlier } }) {
   const { rows } = layout;
   const latest = useRef(null);
   const onShow = (row) => {
@@ -103,13 +94,9 @@ function Places({ data, layout, filter, saving, act, selection, opening, portion
   const before = [
     isBare && !saving.pending && h(NoCheckpoints, { key: "none", isReadOnly: Boolean(data.read_only) }),
     isFilteredAway(rows, filter.value) && h("p", { key: "empty", className: "pane-empty" }, _("No matching checkpoints.")),
-    portion.hidden > 0 &&
+    hidden > 0 &&
       !filter.value.words &&
-      h(
-        "button",
-        { key: "earlier", type: "button", className: "text-button", onClick: portion.showEarlier },
-        _("Show earlier ({hidden})", { hidden: portion.hidden }),
-      ),
+      button("text-button", _("Show earlier ({hidden})", { hidden }), showEarlier, { key: "earlier" }),
   ];
   return [
     h(
@@ -117,10 +104,7 @@ function Places({ data, layout, filter, saving, act, selection, opening, portion
       { key: "list", layout: isBare ? NO_LAYOUT : layout, data, selection, onPress, onKey, before },
       saving.pending && h(SavingRow, { saving }),
     ),
-    selected &&
-      h(PlaceCard, {
-        key: "card", row: selected, rows, data, act, onShow, onClose: opening.close,
-      }),
+    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onClose: opening.close }),
   ];
 }
 
@@ -139,10 +123,7 @@ const hasNoPlaces = ({ checkpoints, branch_count: branchCount, moves, alternativ
   checkpoints.length === 0 && branchCount < 2 && moves.length === 0 && alternatives.length === 0 && !removed;
 
 const isFilteredAway = (rows, { words, kind: wanted }) =>
-  (words !== "" || wanted !== "all") &&
-  rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, words));
-
-const hasWords = ({ name, description }, words) => foldText(`${name}\n${description}`).includes(words);
+  (words !== "" || wanted !== "all") && rows.every(({ kind }) => kind !== "checkpoint");
 
 /** List the history's commands for the palette. @returns {import("../state/types.mjs").Command[]} */
 function listHistoryCommands(data, act, onOpenForm, onSave, { hidden, showEarlier }, selection) {

@@ -1,13 +1,13 @@
 /** The buttons of a place's card: three at most, and a menu with the others. */
+import { button, iconButton } from "../controls/buttons.mjs";
 import { copyLink } from "../controls/copying.mjs";
-import { icon } from "../controls/icons.mjs";
-import { Menu } from "../controls/menu.mjs";
+import { MoreButton } from "../controls/menu.mjs";
 import { shareCheckpoint } from "../dialogs/sharing.mjs";
 import { closeSheets } from "../page/panes.mjs";
 import { _ } from "../words/words.mjs";
 import { isRemovedCheckpoint } from "./place-actions.mjs";
 
-const { createElement: h, useState } = window.React;
+const { createElement: h } = window.React;
 
 const MAX_BUTTONS = 3;
 
@@ -19,70 +19,39 @@ const MAX_BUTTONS = 3;
  *   onRename: (kind: "checkpoint"|"branch") => void}} props
  */
 export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }) {
-  const [isOpen, setOpen] = useState(false);
   const changes = listChanges(row, name, act, actions);
   const offered = [...(data.read_only ? [] : changes), ...listReadings(row, name, actions, onShow)];
   const shown = row.kind === "removed" ? 2 : MAX_BUTTONS; // "Keep as branch" takes the room of two
   const others = offered.slice(shown).map(({ text, run, testId }) => [text, run, testId]);
   const items = [...others, ...listBeginnings(actions), ...listChangesOfPlace(row, data, act, onRename)];
-  const more = _("More for {title}", { title: name });
-  const moreButton = {
-    type: "button",
-    className: "icon-button card-more",
-    "aria-label": more,
-    title: _("More"),
-    "aria-haspopup": "menu",
-    "aria-expanded": isOpen,
-  };
+  const more = { name: _("More for {title}", { title: name }), title: _("More"), className: "card-more", list: () => items };
   return h(
     "div",
     { className: "card-buttons" },
     offered.slice(0, shown).map(makeButton),
-    items.length > 0 &&
-      h(
-        "span",
-        { className: "more" },
-        h("button", { ...moreButton, onClick: ({ detail }) => detail < 2 && setOpen(true) }, icon("three-dots")),
-        isOpen && h(Menu, { name: more, items, onClose: () => setOpen(false) }),
-      ),
+    items.length > 0 && h(MoreButton, more),
   );
 }
 
-/** @param {PlaceButton} button */
+/** A double click on it is one request. @param {PlaceButton} action */
 const makeButton = ({ text, name, testId, run, isMain }) =>
-  h(
-    "button",
-    {
-      key: text, type: "button", className: `btn ${isMain ? "btn-primary" : "btn-secondary"}`, "data-testid": testId,
-      "aria-label": name, onClick: (event) => event.detail < 2 && run(),
-    },
-    text,
-  ); // a double click is one request
+  button(`btn ${isMain ? "btn-primary" : "btn-secondary"}`, text, ({ detail }) => detail < 2 && run(), {
+    key: text, "data-testid": testId, "aria-label": name,
+  });
 
 /** List what changes the conversation. @returns {PlaceButton[]} */
 function listChanges({ kind, item }, name, act, { restore, fork, switchTo }) {
   const isUndoable = kind === "removed" && item.value.undoable;
+  const switching = switchTo && _("Switch to {name}", { name: switchTo.name });
+  const undo = () => (closeSheets(), act("undo"));
+  const keep = () => act("keep-removed");
   return [
     restore && {
-      text: _("Restore"),
-      name: _("Restore {name}", { name }),
-      testId: "restore",
-      run: restore,
-      isMain: !switchTo,
+      text: _("Restore"), name: _("Restore {name}", { name }), testId: "restore", run: restore, isMain: !switchTo,
     },
-    switchTo && {
-      text: _("Switch"),
-      name: _("Switch to {name}", { name: switchTo.name }),
-      testId: "switch",
-      run: switchTo.run,
-      isMain: true,
-    },
-    isUndoable && { text: _("Undo"), name: _("Undo the restore"), run: () => (closeSheets(), act("undo")), isMain: true },
-    isUndoable && {
-      text: _("Keep as branch"),
-      name: _("Keep the removed messages as a branch"),
-      run: () => act("keep-removed"),
-    },
+    switchTo && { text: _("Switch"), name: switching, testId: "switch", run: switchTo.run, isMain: true },
+    isUndoable && { text: _("Undo"), name: _("Undo the restore"), run: undo, isMain: true },
+    isUndoable && { text: _("Keep as branch"), name: _("Keep the removed messages as a branch"), run: keep },
     fork && { text: _("Branch"), name: _("Branch from {name}", { name }), testId: "fork", run: fork },
   ].filter(Boolean);
 }
@@ -126,21 +95,15 @@ function listChangesOfPlace(row, data, act, onRename) {
 
 /** List what changes a branch. With `isNamed`, each item says that it is about the branch. */
 function listChangesOfBranch({ id, current }, data, act, onRename, isNamed = false) {
-  const link = [
-    isNamed ? _("Copy link to the branch") : _("Copy link"),
-    () => copyLink(data.thread, { branch: id }),
-    isNamed ? "copy-branch-link" : "copy-link",
-  ];
+  const copy = () => copyLink(data.thread, { branch: id });
+  const link = isNamed ? [_("Copy link to the branch"), copy, "copy-branch-link"] : [_("Copy link"), copy, "copy-link"];
   if (data.branch_count < 2 || data.read_only) return [link];
-  const rename = [
-    isNamed ? _("Rename the branch") : _("Rename"),
-    () => onRename("branch"),
-    isNamed ? "rename-branch" : "rename",
-  ];
-  // the button in the corner deletes the checkpoint
-  const others = isNamed ? [[_("Delete the branch"), () => act("delete-branch", { branch: id }), "delete-branch"]] : [];
+  const onName = () => onRename("branch");
+  const rename = isNamed ? [_("Rename the branch"), onName, "rename-branch"] : [_("Rename"), onName, "rename"];
   const prune = [isNamed ? _("Delete all other branches") : _("Delete all others"), () => act("prune"), "prune"];
-  return current ? [link, rename, prune] : [link, rename, ...others];
+  if (current) return [link, rename, prune];
+  const remove = [_("Delete the branch"), () => act("delete-branch", { branch: id }), "delete-branch"];
+  return isNamed ? [link, rename, remove] : [link, rename]; // the button in the corner deletes what it is about
 }
 
 /**
@@ -154,16 +117,9 @@ export function DeleteButton({ row, name, data, act }) {
   const isOtherBranch = branch && data.branch_count > 1 && !branch.current;
   if (!isCheckpoint && !isOtherBranch) return null;
   const label = isCheckpoint ? _("Delete {name}", { name }) : _("Delete branch {name}", { name: branch?.name });
-  const onClick = ({ detail }) =>
-    // the second click of a double one on the form that was here is none
-    detail < 2 &&
-    (isCheckpoint ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: branch?.id }));
-  return h(
-    "button",
-    {
-      type: "button", className: "icon-button delete-button", "data-testid": "delete", "aria-label": label, title: label,
-      onClick,
-    },
-    icon("trash3"),
-  );
+  const remove = () =>
+    isCheckpoint ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: branch?.id });
+  // The second click of a double one on the form that was here is none.
+  const onClick = ({ detail }) => detail < 2 && remove();
+  return iconButton("trash3", label, onClick, { className: "delete-button", "data-testid": "delete" });
 }

@@ -1,8 +1,10 @@
 /** The card of the selected place: its description and figures, and what can be done there. */
-import { icon } from "../controls/icons.mjs";
+import { buildThreadApi } from "../browser/addresses.mjs";
+import { iconButton } from "../controls/buttons.mjs";
 import { NameField } from "../controls/name-field.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
+import { useFetch } from "../requests/shown-content.mjs";
 import { useNow } from "../words/clock.mjs";
 import { AUTHORS, nameSaver, formatAge, formatCount, formatDateTime } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
@@ -10,7 +12,6 @@ import { CheckpointForm } from "./checkpoint-form.mjs";
 import { describeBranch, nameRow } from "./history-row.mjs";
 import { isRemovedCheckpoint, listPlaceActions, REMOVED } from "./place-actions.mjs";
 import { DeleteButton, PlaceButtons } from "./place-buttons.mjs";
-import { PlaceUsage } from "./place-usage.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
@@ -24,7 +25,10 @@ const MAX_BRANCH_NAME_CHARS = 120;
 export function PlaceCard({ row, rows, data, act, onShow, onClose }) {
   const card = useRef(null);
   const renaming = useRenaming(row, card, act, [...data.checkpoints, ...data.elsewhere]);
-  useInView(card, row.key);
+  useLayoutEffect(() => { // where the window is low, the pane scrolls
+    const pane = card.current.parentElement;
+    pane.scrollTop = pane.scrollHeight;
+  }, [row.key]);
   const name = nameRow(row, data.branch_count > 1);
   if (renaming.form) return h("div", { className: "place-card", ref: card }, renaming.form);
   const onKeyDown = (event) => {
@@ -38,14 +42,7 @@ export function PlaceCard({ row, rows, data, act, onShow, onClose }) {
       row.item?.isHere && h("span", { className: "here-label" }, _("you are here")),
       h("span", { className: "card-corner" },
         h(DeleteButton, { row, name, data, act }),
-        h(
-          "button",
-          {
-            type: "button", className: "icon-button", "aria-label": _("Close this place"), title: _("Close"),
-            onClick: onClose,
-          },
-          icon("x-lg"),
-        ),
+        iconButton("x-lg", _("Close this place"), onClose, { title: _("Close") }),
       ),
     ),
     isRemovedCheckpoint(row, data) && h("p", { className: "card-text" }, REMOVED),
@@ -58,14 +55,6 @@ export function PlaceCard({ row, rows, data, act, onShow, onClose }) {
       row, name, data, act, onShow, onRename: renaming.start, actions: listPlaceActions(row, rows, data, act),
     }),
   );
-}
-
-/** Bring the card of each place into view where the window is low and the pane scrolls. */
-function useInView(card, key) {
-  useLayoutEffect(() => {
-    const pane = card.current.parentElement;
-    pane.scrollTop = pane.scrollHeight;
-  }, [key]);
 }
 
 /** The form for another name, of the checkpoint or of the branch. Then its button gets the focus, which the form took. */
@@ -93,20 +82,16 @@ function useRenaming({ key, item, branch }, card, act, checkpoints) {
     close();
   };
   if (renamed === null) return { start, form: null };
-  if (renamed.kind === "checkpoint")
-    return {
-      start,
-      form: h(CheckpointForm, {
-        title: _("Rename checkpoint"), checkpoint: renamed, onSave: saveCheckpoint, onCancel: close,
-        taken: checkpoints.filter(({ id }) => id !== item.value.id).map(({ name }) => name),
-      }),
-    };
-  return {
-    start,
-    form: h(NameField, {
-      label: _("Name of the branch"), value: renamed.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: saveBranch,
-    }),
-  };
+  const form =
+    renamed.kind === "branch"
+      ? h(NameField, {
+          label: _("Name of the branch"), value: renamed.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: saveBranch,
+        })
+      : h(CheckpointForm, {
+          title: _("Rename checkpoint"), checkpoint: renamed, onSave: saveCheckpoint, onCancel: close,
+          others: checkpoints.filter(({ id }) => id !== item.value.id),
+        });
+  return { start, form };
 }
 
 function Description({ row: { kind, item } }) {
@@ -145,5 +130,30 @@ function Figures({ row: { kind, item, branch, messages } }) {
         { title: _("Saved by {name}", { name: saver }) },
         saver === AUTHORS.user.name ? _("by you") : _("by {name}", { name: saver }),
       ),
+  );
+}
+
+const STAYS_AFTER_MS = 150; // keys walk past many places
+
+/**
+ * The tokens and the cost of all answers up to a place, by model. Fetched when the selection stays there.
+ * @param {{thread: string, place: string}} props
+ */
+function PlaceUsage({ thread, place }) {
+  const [stayed, setStayed] = useState(null);
+  useEffect(() => {
+    const timer = setTimeout(setStayed, STAYS_AFTER_MS, place);
+    return () => clearTimeout(timer);
+  }, [place]);
+  return stayed === place && h(Usage, { thread, place });
+}
+
+function Usage({ thread, place }) {
+  const { content } = useFetch(buildThreadApi(thread, "usage", { place }), "");
+  if (!content?.parts.length) return null;
+  return h(
+    "p",
+    { className: "card-figures", "data-testid": "place-usage" },
+    content.parts.map(({ text, title }) => h("span", { key: text, title }, text)),
   );
 }

@@ -51,29 +51,24 @@ function listItems({ checkpoints, elsewhere, branches, branch_count: count, move
       key: `${kind}:${value.id ?? ""}`, kind, value, segment, messages, message, isHere, isMarked, isElsewhere, words: "",
     };
   };
-  const own = checkpoints
-    .map((checkpoint) => make("checkpoint", checkpoint, { isHere: checkpoint.here }))
-    .filter((item) => isWanted(item, filter));
+  const list = (kind, values, isElsewhere = true) =>
+    values
+      .map((value) => make(kind, value, { isElsewhere, isHere: !isElsewhere && value.here === true }))
+      .filter((item) => isWanted(item, filter));
+  const own = list("checkpoint", checkpoints, false);
   const isMarked = !own.some(({ isHere }) => isHere);
   const others = branches.filter(({ current }) => !current);
   const current = branches.filter((branch) => branch.current && (isMarked || count > 1));
   // of no other branch
   const leftBehind = (removed?.checkpoints ?? []).filter(({ id }) => !elsewhere.some((each) => each.id === id));
-  const elsewhereToo = [...elsewhere, ...leftBehind].map((checkpoint) =>
-    make("checkpoint", checkpoint, { isElsewhere: true }),
-  );
-  const left = alternatives.map((alternative) => make("alternative", alternative, { isElsewhere: true }));
-  const before = [
-    ...left,
-    ...moves.map((move) => make("move", move)),
-    ...own,
-    ...elsewhereToo,
-    ...others.map((branch) => make("branch", branch, { isElsewhere: true })),
-  ];
   return [
-    ...before.filter((item) => isWanted(item, filter)),
+    ...list("alternative", alternatives),
+    ...list("move", moves, false),
+    ...own,
+    ...list("checkpoint", [...elsewhere, ...leftBehind]),
+    ...list("branch", others),
     ...current.map((branch) => make("branch", branch, { isHere: true, isMarked })),
-    ...(removed ? [make("removed", removed, { isElsewhere: true })] : []).filter((item) => isWanted(item, filter)),
+    ...list("removed", removed ? [removed] : []),
   ];
 }
 

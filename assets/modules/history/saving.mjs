@@ -1,6 +1,8 @@
 /** Save a checkpoint: the key, the button, and the pending save. */
+import { button } from "../controls/buttons.mjs";
 import { nameKeys } from "../controls/commands.mjs";
 import { icon } from "../controls/icons.mjs";
+import { useListener } from "../controls/listening.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
 import { useRequest } from "../requests/tracked-request.mjs";
@@ -8,25 +10,19 @@ import { getChosenThread, isGoing, useChosenThread, whenShown } from "../state/c
 import { _ } from "../words/words.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 
-const { createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
+const { Fragment, createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 export const SAVE_KEYS = "Control+S Meta+S";
 const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
 
 /** Save on Ctrl+S or Cmd+S anywhere on the page, instead of the browser's "save this page". */
 function useSaveKey(onSave) {
-  const latest = useRef(onSave);
-  latest.current = onSave;
-  useEffect(() => {
-    const onKeyDown = (event) => {
-      const isSave = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "s";
-      if (!isSave) return;
-      event.preventDefault();
-      if (!document.querySelector(".modal.show")) latest.current();
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
-  }, []);
+  useListener(document, "keydown", (event) => {
+    const isSave = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "s";
+    if (!isSave) return;
+    event.preventDefault();
+    if (!document.querySelector(".modal.show")) onSave();
+  });
 }
 
 /** Open and close the form for a new checkpoint of the chosen conversation: by its button, its key or the palette. */
@@ -51,11 +47,11 @@ export function useForm({ thread, save }) {
     const button = opener.current?.isConnected && !isNarrow() ? opener.current : null;
     requestAnimationFrame(() => (button ?? document.querySelector('[data-testid="save"]'))?.focus());
   };
-  return { place, open: (place) => open(place), close };
+  return { place, open, close };
 }
 
 /** The form. What is saved before its conversation is shown waits for it. */
-export function NewCheckpoint({ form, saving, taken }) {
+export function NewCheckpoint({ form, saving, others }) {
   const { message, quote } = form.place;
   const onSave = (name, description) => {
     form.close();
@@ -64,7 +60,7 @@ export function NewCheckpoint({ form, saving, taken }) {
   return h(
     "div",
     { className: "history-save" },
-    h(CheckpointForm, { key: message ?? "", title: _("Save checkpoint"), quote, taken, onSave, onCancel: form.close }),
+    h(CheckpointForm, { key: message ?? "", title: _("Save checkpoint"), quote, others, onSave, onCancel: form.close }),
   );
 }
 
@@ -92,23 +88,16 @@ export function useSaving(data, act) {
 }
 
 export function SaveButton({ save, onClick }) {
-  const button = h(
-    "button",
-    {
-      type: "button",
-      className: "save-button",
-      "data-testid": "save",
-      "aria-disabled": !save.enabled,
-      "aria-describedby": save.reason ? "save-reason" : undefined,
-      "aria-keyshortcuts": SAVE_KEYS,
-      title: save.reason ?? _("Save checkpoint ({keys})", { keys: nameKeys(SAVE_KEYS).join("+") }),
-      onClick,
-    },
-    icon("diamond-fill"),
-    h("span", null, _("Save checkpoint")),
-  );
-  if (!save.reason) return button;
-  return h("div", null, button, h("span", { id: "save-reason", className: "visually-hidden" }, save.reason));
+  const label = h(Fragment, null, icon("diamond-fill"), h("span", null, _("Save checkpoint")));
+  const saveButton = button("save-button", label, onClick, {
+    "data-testid": "save",
+    "aria-disabled": !save.enabled,
+    "aria-describedby": save.reason ? "save-reason" : undefined,
+    "aria-keyshortcuts": SAVE_KEYS,
+    title: save.reason ?? _("Save checkpoint ({keys})", { keys: nameKeys(SAVE_KEYS).join("+") }),
+  });
+  if (!save.reason) return saveButton;
+  return h("div", null, saveButton, h("span", { id: "save-reason", className: "visually-hidden" }, save.reason));
 }
 
 /** The checkpoint that is being saved, below the others. */
@@ -120,6 +109,6 @@ export function SavingRow({ saving }) {
     saving.isLate
       ? h("p", null, _("Not saved yet: the server does not answer."))
       : h("p", null, h("span", { className: "spinner" }), _("Saving…")),
-    saving.isLate && h("button", { type: "button", className: "quiet-button", onClick: saving.retry }, _("Try again")),
+    saving.isLate && button("quiet-button", _("Try again"), saving.retry),
   );
 }

@@ -2,12 +2,12 @@
  * The selected place, and the card of a checkpoint that the conversation opens. Showing a place scrolls the conversation to
  * its message, and no head moves.
  */
+import { useListener } from "../controls/listening.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { isNarrow, showPane } from "../page/panes.mjs";
 import { _ } from "../words/words.mjs";
 
 const { useCallback, useEffect, useMemo, useRef, useState } = window.React;
-
 const { flushSync } = window.ReactDOM;
 
 /**
@@ -58,20 +58,15 @@ function useSteps(rows, selected, show) {
 
 /** Step on Alt with an arrow key, except in a field with text, where these keys move the caret. */
 function useStepKeys(stepBack, stepForward) {
-  const latest = useRef({});
-  latest.current = { ArrowUp: stepBack, ArrowDown: stepForward };
-  useEffect(() => {
-    const onKeyDown = (event) => {
-      const isOther =
-        !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || document.querySelector(".modal.show");
-      if (isOther || event.target.value || !(event.key in latest.current)) return;
-      event.preventDefault();
-      flushSync(() => latest.current[event.key]?.());
-      document.querySelector(".place.selected .place-jump")?.focus({ preventScroll: true });
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
-  }, []);
+  const steps = { ArrowUp: stepBack, ArrowDown: stepForward };
+  useListener(document, "keydown", (event) => {
+    const isOther =
+      !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || document.querySelector(".modal.show");
+    if (isOther || event.target.value || !(event.key in steps)) return;
+    event.preventDefault();
+    flushSync(() => steps[event.key]?.());
+    document.querySelector(".place.selected .place-jump")?.focus({ preventScroll: true });
+  });
 }
 
 /** List the steps as commands of the palette. @returns {import("../state/types.mjs").Command[]} */
