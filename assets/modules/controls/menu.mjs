@@ -1,5 +1,6 @@
 /** A small menu below the button that opened it: arrow keys go through it, Escape and a click elsewhere close it. */
 import { button, iconButton } from "./buttons.mjs";
+import { useListener } from "./listening.mjs";
 
 const { createElement: h, useLayoutEffect, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
@@ -48,13 +49,11 @@ export function Menu({ name, items, onClose }) {
     const element = list.current;
     element.children[0].focus({ preventScroll: true });
     placeMenu(element);
-    const onPointerDown = (event) => element.contains(event.target) || onClose();
-    document.addEventListener("pointerdown", onPointerDown);
     return () => {
-      document.removeEventListener("pointerdown", onPointerDown);
       if (element.contains(document.activeElement)) opener?.focus({ preventScroll: true });
     };
   }, []);
+  useListener(document, "pointerdown", ({ target }) => list.current.contains(target) || onClose());
   const onKeyDown = (event) => {
     const buttons = [...list.current.children];
     if (event.key in STEPS)

@@ -1,4 +1,5 @@
 /** The ways to the dialog that connects a model (components/panels/connect_dialog.py). */
+import { button } from "../controls/buttons.mjs";
 import { openDialogAbout } from "../page/callbacks.mjs";
 import { _ } from "../words/words.mjs";
 
@@ -15,15 +16,6 @@ export const forgetConnection = (isOpen, values) => values.map((value) => (isOpe
 /** The line under the field for the demo model. @param {{text: string, canConnect: boolean}} props */
 export function DemoHint({ text, canConnect }) {
   if (!canConnect) return text;
-  return h(
-    "span",
-    null,
-    text,
-    " ",
-    h(
-      "button",
-      { type: "button", className: "text-button connect-button", "data-testid": "connect", onClick: connectModel },
-      _("Connect a model"),
-    ),
-  );
+  const connect = button("text-button connect-button", _("Connect a model"), connectModel, { "data-testid": "connect" });
+  return h("span", null, text, " ", connect);
 }

@@ -1,4 +1,5 @@
 /** The name of the model below the field: the button that opens the list of models. */
+import { button } from "../controls/buttons.mjs";
 import { useCommands } from "../controls/commands.mjs";
 import { icon } from "../controls/icons.mjs";
 import { usePopover } from "../controls/popover.mjs";
@@ -9,7 +10,7 @@ import { connectModel } from "./connecting.mjs";
 import { ModelList } from "./model-list.mjs";
 import { keepChoice, keepSeveral, useKeptChoice, useSeveral } from "./settings.mjs";
 
-const { createElement: h } = window.React;
+const { Fragment, createElement: h } = window.React;
 
 const SETTINGS = "settings"; // the list of actions that changes settings: components/panels/settings.py
 
@@ -33,19 +34,18 @@ export function ModelPicker({ data }) {
   const name = h("span", { className: "composer-model", title: model }, nameModel(model));
   if (models.length < 2) return data.demo ? null : name;
   const onChoose = (chosen) => (close(), choose(chosen));
+  const label = h(Fragment, null,
+    h("span", { className: "visually-hidden" }, _("Model: ")),
+    h("span", { className: "composer-model" },
+      several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : nameModel(model)),
+    icon("chevron-right", "model-arrow"));
   return h(
     "div",
     { className: "model-picker", ref: root, onKeyDown },
-    h(
-      "button",
-      { type: "button", className: "text-button model-button", "data-testid": "model",
-        title: `${_("Choose the model")} (${model})`,
-        "aria-haspopup": "dialog", "aria-expanded": Boolean(isOpen), onClick: () => setOpen(!isOpen) },
-      h("span", { className: "visually-hidden" }, _("Model: ")),
-      h("span", { className: "composer-model" },
-        several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : nameModel(model)),
-      icon("chevron-right", "model-arrow"),
-    ),
+    button("text-button model-button", label, () => setOpen(!isOpen), {
+      "data-testid": "model", title: `${_("Choose the model")} (${model})`, "aria-haspopup": "dialog",
+      "aria-expanded": Boolean(isOpen),
+    }),
     isOpen && h(ModelList, { models, current: model, usual: data.default, several, isSeveral: isOpen === "several",
       onChoose, onSeveral: chooseSeveral, onConnect: canConnect ? () => (close(), connectModel()) : null,
       onClose: close }),
