@@ -1,5 +1,5 @@
 /** Icons of Bootstrap, and those of own-icons.svg, served as one sprite (server/static_files.py). */
-const { createElement: h } = window.React;
+const { Fragment, createElement: h } = window.React;
 
 const SPRITE = new URL("icons.svg", import.meta.url).pathname; // beside the bundle, whose address this module has
 
@@ -17,6 +17,9 @@ export function icon(name, className = "") {
     h("use", { href: getIconAddress(name) }),
   );
 }
+
+/** An icon before a text. */
+export const withIcon = (name, text) => h(Fragment, null, icon(name), text);
 
 /** A Dash component, because Dash's own html has no svg. @param {{name: string}} props */
 export const Icon = ({ name }) => icon(name);

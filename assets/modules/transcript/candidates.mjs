@@ -7,15 +7,7 @@
  */
 
 const begin = ({ number, model, state = "running" }) => ({
-  number,
-  model,
-  state,
-  error: null,
-  details: null,
-  head: null,
-  current: number === 1,
-  messages: [],
-  usage: null,
+  number, model, state, error: null, details: null, head: null, current: number === 1, messages: [], usage: null,
 });
 
 /**
@@ -24,41 +16,24 @@ const begin = ({ number, model, state = "running" }) => ({
  * @returns {CandidatesView|null}
  */
 export function nextCandidates(candidates, frame) {
-  switch (frame.kind) {
-    case "start":
-      return frame.candidates
-        ? {
-            run: frame.run,
-            answers: frame.candidates.map((each) => ({
-              ...begin(each),
-              since: each.state === "running" ? frame.version : 0,
-            })),
-          }
-        : null;
-    case "hello":
-      return frame.run?.candidates ? resume(candidates, frame.run) : candidates;
-    case "answer":
-      return (
-        candidates && {
-          ...candidates,
-          answers: candidates.answers.map((each) =>
-            each.number === frame.answer.number ? { ...frame.answer, since: frame.version } : each,
-          ),
-        }
-      );
-    default:
-      return candidates;
+  const { kind, run, version, answer } = frame;
+  if (kind === "start") {
+    const since = (each) => (each.state === "running" ? version : 0);
+    return frame.candidates
+      ? { run, answers: frame.candidates.map((each) => ({ ...begin(each), since: since(each) })) }
+      : null;
   }
+  if (kind === "hello" && run?.candidates) return resume(candidates, run);
+  if (kind !== "answer" || candidates === null) return candidates;
+  const replace = (each) => (each.number === answer.number ? { ...answer, since: version } : each);
+  return { ...candidates, answers: candidates.answers.map(replace) };
 }
 
 /** The first frame of a connection has the texts in progress and the ends; the messages are known, or in the data. */
 function resume(candidates, { id, candidates: found }) {
   const known = candidates?.run === id ? candidates.answers : [];
   const answers = found.map(({ number, model, state, error, details }) => ({
-    ...(known.find((each) => each.number === number) ?? begin({ number, model })),
-    state,
-    error,
-    details,
+    ...(known.find((each) => each.number === number) ?? begin({ number, model })), state, error, details,
   }));
   return { run: id, answers };
 }
@@ -68,19 +43,11 @@ function resume(candidates, { id, candidates: found }) {
  * @param {CandidatesView|null} live
  * @returns {CandidatesView|null} the candidates to show; each answer as the source that knows more of it has it
  */
-export function pickCandidates(data, live) {
-  if (live === null) return data.candidates;
-  if (data.candidates?.run !== live.run) return live;
-  return {
-    run: live.run,
-    answers: live.answers.map((each) =>
-      pickAnswer(
-        each,
-        data.candidates?.answers.find(({ number }) => number === each.number),
-        data.version,
-      ),
-    ),
-  };
+export function pickCandidates({ candidates, version }, live) {
+  if (live === null) return candidates;
+  if (candidates?.run !== live.run) return live;
+  const findKnown = (each) => candidates.answers.find(({ number }) => number === each.number);
+  return { run: live.run, answers: live.answers.map((each) => pickAnswer(each, findKnown(each), version)) };
 }
 
 /**

@@ -4,7 +4,7 @@
  * The rule: union by message id. `data` decides the order and, once its version has caught up, everything.
  */
 
-import { nextCandidates } from "./candidates.mjs";
+import { leaveCandidates, nextCandidates, pickCandidates } from "./candidates.mjs";
 
 /**
  * @typedef {import("../state/types.mjs").MessageView} MessageView
@@ -21,13 +21,11 @@ export const EMPTY_STREAM = { arrived: [], run: null, candidates: null, progress
 
 const BAD_ENDS = ["stopped", "failed", "interrupted"];
 
-const insertMessage = (arrived, { message, version, after }) => {
+function insertMessage(arrived, { message, version, after }) {
   const before = arrived.find((item) => item.message.id === message.id);
-  return [
-    ...arrived.filter((item) => item !== before),
-    { message, version, after: after === undefined ? before?.after : after },
-  ];
-};
+  const others = arrived.filter((item) => item !== before);
+  return [...others, { message, version, after: after === undefined ? before?.after : after }];
+}
 
 /**
  * @param {Stream} stream
@@ -35,26 +33,23 @@ const insertMessage = (arrived, { message, version, after }) => {
  * @returns {Stream}
  */
 export function nextStream(stream, frame) {
-  const candidates =
-    frame.kind === "data" ? dropKnownCandidates(stream, frame.data) : nextCandidates(stream.candidates, frame);
-  const next = nextAnswer(stream, frame);
+  if (frame.kind === "data") return dropKnown(stream, frame.data);
+  const [next, candidates] = [nextAnswer(stream, frame), nextCandidates(stream.candidates, frame)];
   return next === stream && candidates === stream.candidates ? stream : { ...next, candidates };
 }
 
 function nextAnswer(stream, frame) {
+  const { version } = frame;
   switch (frame.kind) {
-    case "hello":
-      if (frame.run?.rest) return { ...stream, run: restRun(frame.run.rest, frame.version) };
-      return { ...stream, before: frame.before ?? null, progress: frame.run?.progress ?? null,
-        run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
-    case "start":
-      return {
-        ...stream,
-        arrived: frame.message ? insertMessage(stream.arrived, frame) : stream.arrived,
-        run: beginRun(frame.run, frame.version),
-        progress: null,
-        before: null,
-      };
+    case "hello": {
+      if (frame.run?.rest) return { ...stream, run: restRun(frame.run.rest, version) };
+      const run = frame.run ? beginRun(frame.run.id, version) : endMissedRun(stream.run, version);
+      return { ...stream, run, before: frame.before ?? null, progress: frame.run?.progress ?? null };
+    }
+    case "start": {
+      const arrived = frame.message ? insertMessage(stream.arrived, frame) : stream.arrived;
+      return { ...stream, arrived, run: beginRun(frame.run, version), progress: null, before: null };
+    }
     case "queued":
       return { ...stream, before: frame.before };
     case "progress":
@@ -67,13 +62,13 @@ function nextAnswer(stream, frame) {
       return { ...stream, arrived: insertMessage(stream.arrived, frame) };
     case "rest":
       return { ...stream, run: restRun(frame, stream.run?.version ?? 0) };
-    case "end":
-      return { ...stream, progress: null, before: null, run: { id: stream.run?.id ?? null, state: frame.state,
-        error: frame.error, details: frame.details, version: frame.version } };
+    case "end": {
+      const { state, error, details } = frame;
+      const run = { id: stream.run?.id ?? null, state, error, details, version };
+      return { ...stream, progress: null, before: null, run };
+    }
     case "dismiss":
       return { ...stream, run: null };
-    case "data":
-      return dropKnown(stream, frame.data);
     default:
       return stream;
   }
@@ -89,28 +84,34 @@ const endMissedRun = (run, version) => (run?.state === "running" ? { ...run, sta
 
 /**
  * @returns {boolean} whether the data has this run's end. A final state counts from either source, but a reply made
- *   before the run's end may still report it as running.
+ *   before the run's end may still report it as running, and one of several answers may have begun again since.
  */
 export function hasRunEnd(data, run) {
   if (run === null) return true;
-  if (data.run?.id === run.id) return data.run.state !== "running" && !isBegunAgain(data, run);
+  const isBegunAgain = run.state === "running" && run.version > data.version;
+  if (data.run?.id === run.id) return data.run.state !== "running" && !isBegunAgain;
   return run.state !== "running" && run.version <= data.version;
 }
 
-/** Whether a run with several answers has begun again, for one of them, since the data was read. */
-const isBegunAgain = (data, run) => run.state === "running" && run.version > data.version;
-
 /** Drop messages and runs that the data now includes. */
-const dropKnown = (stream, data) => ({
-  ...stream,
-  arrived: stream.arrived.filter((item) => item.version > data.version),
-  run: hasRunEnd(data, stream.run) ? null : stream.run,
-});
+function dropKnown(stream, data) {
+  const arrived = stream.arrived.filter((item) => item.version > data.version);
+  return { ...stream, arrived, ...(hasRunEnd(data, stream.run) && { run: null, candidates: null }) };
+}
 
-const dropKnownCandidates = ({ run, candidates }, data) => (hasRunEnd(data, run) ? null : candidates);
+/**
+ * @param {import("../state/types.mjs").TranscriptData} data
+ * @param {Stream} stream
+ */
+export function mergeTranscript(data, stream) {
+  // What is new belongs to the end, which is not loaded while the page shows an earlier part.
+  if (data.later) return { messages: data.messages, candidates: null };
+  const left = leaveCandidates(data, stream.run);
+  return { messages: mergeMessages(left, stream), candidates: pickCandidates(left, stream.candidates) };
+}
 
 /** @returns {MessageView[]} every message once, in the order of `data`, then newer messages */
-export function mergeMessages(data, stream) {
+function mergeMessages(data, stream) {
   const newer = new Map();
   for (const { message, version } of stream.arrived) if (version >= data.version) newer.set(message.id, message);
   const known = new Set(data.messages.map((message) => message.id));
@@ -132,12 +133,10 @@ function cutAfter(messages, after) {
 }
 
 /** @returns {{id: string|null, state: string, error: string|null}|null} the newest run that either source knows */
-export function pickNewestRun(data, stream) {
-  const { run } = stream;
+export function pickNewestRun(data, { run }) {
   if (!run) return data.run;
   if (data.run?.id === run.id) return { ...run, compacts: data.run.compacts };
-  if (run.state === "running" || !data.run) return run;
-  return run.version >= data.version ? run : data.run;
+  return run.state === "running" || !data.run || run.version >= data.version ? run : data.run;
 }
 
 export const hasEndedBadly = (run) => run !== null && BAD_ENDS.includes(run.state);

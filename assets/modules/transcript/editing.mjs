@@ -1,72 +1,125 @@
-/** Edit a user's message: replace its text only, or ask the agent again from there. */
+/**
+ * Edit a user's message: replace its text only, or ask the agent again from there. Texts that are not sent are in the tab's
+ * session storage: a form keeps its text when it closes, and is open again after a reload. Where another page changes or
+ * removes its message, the text goes on at the new version, or in the field.
+ */
+import { putIntoField, readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
+import { button } from "../controls/buttons.mjs";
+import { showToast } from "../controls/toast.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { useRequest } from "../requests/tracked-request.mjs";
+import { isGoing } from "../state/chosen-thread.mjs";
+import { isMoving } from "../state/moves.mjs";
 import { _ } from "../words/words.mjs";
-import { forgetEdit, readEdit, readOpenEdit, storeEdit, storeOpenEdit } from "./kept-edits.mjs";
 
-const { createElement: h, useLayoutEffect, useMemo, useRef, useState } = window.React;
+const { createElement: h, useCallback, useLayoutEffect, useRef, useState } = window.React;
 
 const NO_REPLY_TEXT = _("Not sent yet: the server does not answer. Your text is kept.");
 const CHANGED_TEXT = _("This message was changed meanwhile. Your text is kept, and Send replaces the new version.");
+const REMOVED_TEXT = _("The message that you were editing is no longer here. Your text is in the field.");
+
+/** @param {string} id of a message @returns {string|null} */
+const readEdit = (id) => readUnsent("edit", id);
+
+/** Store the text of the form that is open. @param {Draft} draft */
+function storeEdit(draft) {
+  storeUnsent("edit", draft.id, draft.text);
+  storeOpenEdit(draft);
+}
+
+/** Store which form is open, if there is a text to keep. @param {Draft|null} draft null: none is open */
+const storeOpenEdit = (draft) =>
+  storeUnsent("editing", null, draft && readEdit(draft.id) !== null ? { id: draft.id, thread: draft.thread } : null);
+
+/** @returns {Draft|null} that of the form that was open before a reload */
+function readOpenEdit() {
+  const open = readUnsent("editing", null);
+  const text = open && readEdit(open.id);
+  return text ? { ...open, text, problem: null, isPressed: false } : null;
+}
+
+/** @param {string} id of a message whose edit is sent or called off */
+function forgetEdit(id) {
+  storeUnsent("edit", id, null);
+  if (readUnsent("editing", null)?.id === id) storeUnsent("editing", null, null);
+}
 
 /**
  * @typedef {{id: string, thread: string|null, text: string, problem: string|null, isPressed: boolean}} Draft  of the message
  *   with that id; `isPressed`: the person has opened the form, which takes the focus
  * @typedef {{request_id: string, type: "edit"|"change", message: string}} EditRequest
- * @typedef {{draft: Draft|null, pending: EditRequest|null, place: {current: import("./kept-edits.mjs").LastPlace}, open:
- *   Function, type: Function, close: Function, cancel: Function, follow: Function, ask: Function}} Editing
+ * @typedef {{before: string[], asideId: string|null}} LastPlace  `before`: the messages up to that of the form, when it was
+ *   shown last; `asideId`: its id, where a move of this page has taken it away
+ * @typedef {ReturnType<typeof useEditing>} Editing
  * @param {import("../state/types.mjs").Reply|undefined} reply
  * @param {import("../state/types.mjs").Act} act
  * @param {string|null} thread that is shown
- * @returns {Editing} kept across renderings, other conversations and a reload, so that no typed text is lost
  */
 export function useEditing(reply, act, thread) {
+  /** @type {[Draft|null, Function]} kept over other conversations and a reload, so that no typed text is lost */
   const [draft, setDraft] = useState(readOpenEdit);
   const setProblem = (problem) => setDraft((now) => now && { ...now, problem });
   const finish = (id) => (forgetEdit(id), setDraft(null));
   /** @param {EditRequest} request @param {import("../state/types.mjs").Reply} answer */
   const onReply = ({ message }, { ok, text }) => (ok ? finish(message) : setProblem(text));
+  /** @type {ReturnType<typeof useRequest<EditRequest>>} */
   const { pending, start, end } = useRequest({ reply, onReply, onLate: () => setProblem(NO_REPLY_TEXT) });
+  /** @type {{current: LastPlace}} */
   const place = useRef({ before: [], asideId: null });
+  const show = (next) => (storeOpenEdit(next), setDraft(next));
+  const keep = (next) => (storeEdit(next), setDraft(next));
   const latest = useRef({});
-  latest.current = { draft, pending, thread, act };
-  const actions = useMemo(() => buildEditActions(latest, setDraft, start, end), [start, end]);
-  return useMemo(() => ({ draft, pending, place, ...actions }), [draft, pending, actions]);
+  latest.current = { pending, thread };
+  const open = useCallback(({ id, text }) => {
+    const now = latest.current; // the message is not rendered again for it
+    if (!now.pending) show({ id, thread: now.thread, text: readEdit(id) ?? text, problem: null, isPressed: true });
+  }, []);
+  const close = () => (end(), show(null));
+  const forget = () => draft && forgetEdit(draft.id);
+  const cancel = () => (forget(), close());
+  const type = (text) => keep({ ...draft, text });
+  /** Go on with the text at another version of its message. */
+  const follow = ({ id }) => {
+    forget();
+    keep({ ...draft, id, problem: CHANGED_TEXT, isPressed: false });
+  };
+  const ask = (kind, { id, text }) => {
+    start({ type: kind, message: id, request_id: act(kind, { message: id, text }, pending?.request_id) });
+    setProblem(null);
+  };
+  return { draft, pending, place, open, close, cancel, type, follow, ask };
 }
 
-function buildEditActions(latest, setDraft, start, end) {
-  const show = (draft) => (storeOpenEdit(draft), setDraft(draft));
-  const close = () => (end(), show(null));
-  return {
-    close,
-    open: ({ id, text }) => {
-      const { pending, thread } = latest.current;
-      if (!pending) show({ id, thread, text: readEdit(id) ?? text, problem: null, isPressed: true });
-    },
-    type: (text) => {
-      const draft = { ...latest.current.draft, text };
-      storeEdit(draft);
-      setDraft(draft);
-    },
-    cancel: () => {
-      forgetEdit(latest.current.draft.id);
-      close();
-    },
-    /** Go on with the text at another version of its message. */
-    follow: ({ id }) => {
-      const { draft: before } = latest.current;
-      forgetEdit(before.id);
-      const draft = { ...before, id, problem: CHANGED_TEXT, isPressed: false };
-      storeEdit(draft);
-      setDraft(draft);
-    },
-    ask: (kind, { id, text }) => {
-      const { act, pending } = latest.current;
-      start({ type: kind, message: id, request_id: act(kind, { message: id, text }, pending?.request_id) });
-      setDraft((now) => now && { ...now, problem: null });
-    },
+/**
+ * Keep the text of the open form where its message is replaced or removed by another page. A move of this page sets it
+ * aside: the form is there again with its message.
+ * @param {Editing} editing
+ * @param {import("../state/types.mjs").TranscriptData} data
+ * @param {import("../state/types.mjs").MessageView[]} messages
+ */
+export function useKeptEdit({ draft, pending, place: { current: place }, follow, cancel }, data, messages) {
+  const keepText = () => {
+    if (draft === null) return;
+    const version = messages.find(({ siblings }) => siblings.includes(draft.id));
+    if (version) return follow(version);
+    if (!isRemoved(data, messages, place.before)) return;
+    putIntoField(draft.text);
+    cancel();
+    showToast(REMOVED_TEXT);
   };
+  useLayoutEffect(() => {
+    if (draft === null || pending !== null || draft.thread !== data.thread || isGoing()) return;
+    const ids = messages.map(({ id }) => id);
+    const isShown = ids.includes(draft.id);
+    if (isShown) Object.assign(place, { before: ids.slice(0, ids.indexOf(draft.id)), asideId: null });
+    else if (isMoving()) place.asideId = draft.id;
+    else if (place.asideId !== draft.id) keepText();
+  }, [messages, draft?.id, pending]);
 }
+
+/** Return whether a message is gone, and not only outside of the part that is shown. `before`: the ids up to it. */
+const isRemoved = ({ earlier, later }, messages, before) =>
+  !later && (!earlier || messages.some(({ id }) => before.includes(id)));
 
 /** @param {{editing: Editing & {draft: Draft}, isLast: boolean}} props */
 export function Editor({ editing, isLast }) {
@@ -80,25 +133,22 @@ export function Editor({ editing, isLast }) {
     event.preventDefault();
     event.stopPropagation();
   };
-  const button = (label, style, onClick, disabled) =>
-    h("button", { type: "button", className: `btn ${style}`, "aria-disabled": disabled || undefined, onClick }, label);
+  const isOff = { "aria-disabled": !canSend || undefined };
   return h(
     "form",
     { className: "editor", "aria-label": _("Edit message"), onKeyDown, onSubmit: (event) => event.preventDefault() },
     h(EditorField, { editing }),
-    draft.problem && h(EditorProblem, { problem: draft.problem, onRetry: pending && (() => ask(pending.type, draft)) }),
-    !isLast &&
-      h(
-        "p",
-        { className: "editor-hint" },
-        _("Send asks again from here. What follows is removed and can be brought back."),
+    draft.problem &&
+      h("div", { className: "editor-problem", role: "alert" },
+        h("p", null, draft.problem),
+        pending && button("quiet-button", _("Try again"), () => ask(pending.type, draft)),
       ),
-    h(
-      "div",
-      { className: "editor-buttons" },
-      button(_("Cancel"), "btn-secondary", cancel),
-      !isLast && button(_("Only change the text"), "btn-secondary", () => send("change"), !canSend),
-      button(_("Send"), "btn-primary", () => send("edit"), !canSend),
+    !isLast &&
+      h("p", { className: "editor-hint" }, _("Send asks again from here. What follows is removed and can be brought back.")),
+    h("div", { className: "editor-buttons" },
+      button("btn btn-secondary", _("Cancel"), cancel),
+      !isLast && button("btn btn-secondary", _("Only change the text"), () => send("change"), isOff),
+      button("btn btn-primary", _("Send"), () => send("edit"), isOff),
     ),
   );
 }
@@ -112,22 +162,7 @@ function EditorField({ editing: { draft, pending, type } }) {
     field.current.form.scrollIntoView({ block: "nearest" });
   }, []); // when it opens
   return h("textarea", {
-    ref: field,
-    className: "editor-field",
-    dir: "auto",
-    "aria-label": _("Text of the message"),
-    rows: 1,
-    value: draft.text,
-    readOnly: pending !== null,
-    onChange: (event) => type(event.target.value),
+    ref: field, className: "editor-field", dir: "auto", "aria-label": _("Text of the message"), rows: 1,
+    value: draft.text, readOnly: pending !== null, onChange: (event) => type(event.target.value),
   });
-}
-
-function EditorProblem({ problem, onRetry }) {
-  return h(
-    "div",
-    { className: "editor-problem", role: "alert" },
-    h("p", null, problem),
-    onRetry && h("button", { type: "button", className: "quiet-button", onClick: onRetry }, _("Try again")),
-  );
 }

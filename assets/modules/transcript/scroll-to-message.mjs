@@ -1,7 +1,11 @@
 /** Scroll to a message that another panel requests. */
+import { useListener } from "../controls/listening.mjs";
 import { takeWantedMessage } from "../state/show-message.mjs";
 
-const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
+const { useEffect, useLayoutEffect, useRef } = window.React;
+
+/** @param {string} id @returns {HTMLElement|null} a message of the conversation, or a tool's */
+export const findMessage = (id) => document.querySelector(`#transcript [data-message-id="${CSS.escape(id)}"]`);
 
 const LATEST = "(latest)"; // in the place of a message's id; no message has it
 /** Events with which the reader takes over the scrolling. */
@@ -15,67 +19,55 @@ const READER_EVENTS = ["wheel", "touchmove", "pointerdown", "keydown"];
  * @returns {() => void} brings the latest into view
  */
 export function useScrollToMessage(data, isWhole, act, { scroller, jumpToEnd, stopFollowing }) {
-  const latest = useRef(null);
   const wantedId = useRef(null);
-  latest.current = { ...data, isWhole };
-
-  const showLatest = useCallback(() => {
+  const showLatest = () => {
     stopKeeping();
     markArticle(null);
-    wantedId.current = latest.current.later ? LATEST : null;
+    wantedId.current = data.later ? LATEST : null;
     jumpToEnd();
-    if (latest.current.later) act("latest");
-  }, [act, jumpToEnd]);
-
-  const show = useCallback((message) => {
-    const element = document.querySelector(`#transcript [data-message-id="${CSS.escape(message)}"]`);
+    if (data.later) act("latest");
+  };
+  const show = (message) => {
+    const element = findMessage(message);
     if (element === null) return false;
     stopFollowing();
     markArticle(element.closest("article"));
     keepInView(() => bringIntoView(element, scroller.current), element.closest(".log-column"));
     return true;
-  }, [scroller, stopFollowing]);
-
+  };
   useLayoutEffect(() => {
     // Dash drops the answer to an action when the next action follows, such as the refresh at a run's end.
     if (wantedId.current === LATEST && data.later) act("latest");
     else if (wantedId.current === LATEST || (wantedId.current !== null && show(wantedId.current))) wantedId.current = null;
-  }, [data, isWhole, act, show]);
-
-  const onShow = useCallback(({ detail: { message, branch } }) => {
+  }, [data, isWhole]);
+  const showWanted = ({ message, branch }) => {
     wantedId.current = null;
     if (message === null) showLatest();
     else if (!show(message)) {
       wantedId.current = message;
       stopFollowing();
-      if (!isToCome(latest.current, message)) act(...(branch ? ["visit", { message, branch }] : ["show", { message }]));
+      if (isWhole || !isLoaded(data, message)) act(...(branch ? ["visit", { message, branch }] : ["show", { message }]));
     }
-  }, [act, show, stopFollowing, showLatest]);
-  useShowRequests(onShow, data.thread);
+  };
+  useShowRequests(data.thread, showWanted);
   return showLatest;
 }
 
-/** Whether a message, or a tool's, is loaded and will be on the page in a moment. */
-const isToCome = ({ messages, isWhole }, message) =>
-  !isWhole && messages.some(({ id, tools }) => id === message || tools.some((tool) => tool.message_id === message));
-
-function useShowRequests(onShow, thread) {
+function useShowRequests(thread, showWanted) {
   useEffect(() => {
-    const wanted = thread && takeWantedMessage(thread);
-    if (wanted?.message) onShow({ detail: wanted });
-  }, [thread, onShow]);
-  useEffect(() => {
-    const onRequest = (event) => {
-      event.preventDefault(); // it is heard
-      onShow(event);
-    };
-    document.addEventListener("waymark-show", onRequest);
-    return () => {
-      stopKeeping();
-      document.removeEventListener("waymark-show", onRequest);
-    };
-  }, [onShow]);
+    const wanted = takeWantedMessage(thread);
+    if (wanted?.message) showWanted(wanted);
+    return () => stopKeeping();
+  }, [thread]);
+  useListener(document, "waymark-show", (event) => {
+    event.preventDefault(); // it is heard
+    showWanted(event.detail);
+  });
 }
+
+/** Whether a message, or a tool's, is loaded: on a page that is not whole yet, it will be there in a moment. */
+const isLoaded = ({ messages }, message) =>
+  messages.some(({ id, tools }) => id === message || tools.some((tool) => tool.message_id === message));
 
 /** Scroll to the end of the element. Not by scrollIntoView, which moves the whole page as well. */
 function bringIntoView(element, scroller) {

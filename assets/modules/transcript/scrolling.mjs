@@ -1,11 +1,13 @@
 /** Scroll the transcript: at the end unless the reader went up, and unmoved when earlier messages are added above. */
+import { useListener } from "../controls/listening.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { closeSheets } from "../page/panes.mjs";
 import { useMoves } from "../state/moves.mjs";
 import { noticeRunEnd, removeSeenNotice } from "../state/notices.mjs";
 import { _ } from "../words/words.mjs";
+import { findMessage } from "./scroll-to-message.mjs";
 
-const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+const { useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const SPOKEN_STATES = {
   stopped: _("Answer stopped"),
@@ -19,56 +21,41 @@ const SPOKEN_MOVES = { undo: _("The last change was undone"), redo: _("The chang
 const nameState = (run, isWaiting) =>
   run === null ? (isWaiting ? "waiting" : null) : run.state === "unknown" ? "running" : run.state;
 
-/** Announce to a screen reader that an answer began, ended, waits or was undone, but never its text. */
-export function useSpokenRun(run, isWaiting, announce) {
+/**
+ * Announce to a screen reader that an answer began, ended or waits, but never its text. When it ends while the page is
+ * hidden, give notice, and take it back when the conversation is seen.
+ */
+export function useRunNotices(run, { is_waiting: isWaiting, title }, thread, announce) {
   const before = useRef(null);
   const state = nameState(run, isWaiting);
   useEffect(() => {
-    if (state === "running") announce(_("Answering…"));
-    else if (before.current === "running") announce(SPOKEN_STATES[state] ?? _("Answer finished"));
+    const hasEnded = before.current === "running" && state !== "running";
     before.current = state;
-  }, [state, announce]);
-  useSpokenUndo(announce);
+    if (state === "running") announce(_("Answering…"));
+    if (!hasEnded) return;
+    announce(SPOKEN_STATES[state] ?? _("Answer finished"));
+    if (thread !== null) noticeRunEnd({ thread, title, isWaiting: state === "waiting", isOpen: true });
+  }, [state]);
+  useEffect(() => removeSeenNotice(thread), [thread]);
+  useListener(document, "visibilitychange", () => removeSeenNotice(thread));
 }
 
 /** Announce an undo or a redo once it is shown. Two in turn are told twice: between them nothing is told. */
-function useSpokenUndo(announce) {
-  const { last } = useMoves();
-  const text = SPOKEN_MOVES[last] ?? "";
+export function useSpokenUndo(announce) {
+  const text = SPOKEN_MOVES[useMoves().last] ?? "";
   const before = useRef(text);
   useEffect(() => {
     if (before.current !== text) announce(text);
     before.current = text;
-  }, [text, announce]);
+  }, [text]);
 }
 
-/** Give notice when an answer ends while the page is hidden, and take it back when the conversation is seen. */
-export function useRunNotice(run, isWaiting, thread, title) {
-  const before = useRef(null);
-  const state = nameState(run, isWaiting);
-  useEffect(() => {
-    if (thread !== null && before.current === "running" && state !== "running")
-      noticeRunEnd({ thread, title, isWaiting: state === "waiting", isOpen: true });
-    before.current = state;
-  }, [state]);
-  useEffect(() => {
-    const onChange = () => removeSeenNotice(thread);
-    onChange();
-    document.addEventListener("visibilitychange", onChange);
-    return () => document.removeEventListener("visibilitychange", onChange);
-  }, [thread]);
-}
-
-/**
- * Bring a new run or a new notice into view, even from further up. A change made in place is not scrolled to.
- * @returns {() => void} marks the next change as made in place
- */
-export function useScrollToChanges(runningId, notice, { jumpToEnd, stopFollowing }) {
+/** Bring a new run or a new notice into view, even from further up. A change made in place is not scrolled to. */
+export function useScrollToChanges(runningId, notice, { isInPlace, stopFollowing }, jumpToEnd) {
   const isMounted = useRef(false);
-  const isInPlace = useRef(false);
   useLayoutEffect(() => {
     if (isMounted.current && runningId !== null) jumpToEnd();
-  }, [runningId, jumpToEnd]);
+  }, [runningId]);
   useLayoutEffect(() => {
     if (isMounted.current && notice && !isInPlace.current) {
       jumpToEnd();
@@ -76,11 +63,7 @@ export function useScrollToChanges(runningId, notice, { jumpToEnd, stopFollowing
     }
     isInPlace.current = false;
     isMounted.current = true;
-  }, [notice?.version, jumpToEnd]);
-  return useCallback(() => {
-    isInPlace.current = true;
-    stopFollowing();
-  }, [stopFollowing]);
+  }, [notice?.version]);
 }
 
 /** Show the banner of a restore: a sheet would cover it, and on a low screen the removed messages push it out of view. */
@@ -107,7 +90,7 @@ export function useFocusAfterEdit({ draft, pending }, messages) {
     if (!place) return;
     closedEdit.current = null;
     if (!isFocusUnclaimed()) return;
-    document.querySelector(`[data-message-id="${CSS.escape(place.id)}"] .edit-button`)?.focus({ preventScroll: true });
+    findMessage(place.id)?.querySelector(".edit-button")?.focus({ preventScroll: true });
   }, [draft, messages]);
 }
 
@@ -119,82 +102,76 @@ const NEAR_TOP_PX = 600;
 const distanceToEnd = (element) => element.scrollHeight - element.scrollTop - element.clientHeight;
 
 /**
- * @param {{firstId: string|undefined, onNearTop: () => void}} options
+ * @param {string|undefined} firstId of the messages
+ * @param {() => void} onNearTop
  * @returns {{scroller: object, column: object, onScroll: () => void, isAway: boolean, jumpToEnd: () => void,
- *   stopFollowing: () => void}}
+ *   stopFollowing: () => void, isInPlace: {current: boolean}, stayInPlace: () => void}} `stayInPlace` marks the next change
+ *   as made in place
  */
-export function useScrolling({ firstId, onNearTop }) {
+export function useScrolling(firstId, onNearTop) {
   const scroller = useRef(null);
   const column = useRef(null);
   const isAtEnd = useRef(true);
+  const isInPlace = useRef(false);
   const last = useRef({ scrollTop: 0, scrollHeight: 0 });
   const [isAway, setIsAway] = useState(false);
-  const scrollTo = useCallback((top) => {
+  const scrollTo = (top) => {
     scroller.current.scrollTop = top;
     last.current = { scrollTop: scroller.current.scrollTop, scrollHeight: scroller.current.scrollHeight };
-  }, []);
-  const scrollToEnd = useCallback(() => scrollTo(scroller.current.scrollHeight), [scrollTo]);
-  const jumpToEnd = useCallback(() => {
+  };
+  const scrollToEnd = () => scrollTo(scroller.current.scrollHeight);
+  const jumpToEnd = () => {
     isAtEnd.current = true;
     setIsAway(false);
     scrollToEnd();
-  }, [scrollToEnd]);
+  };
   /** Do not follow the next changes: the reader looks at something further up. */
-  const stopFollowing = useCallback(() => {
-    isAtEnd.current = false;
-  }, []);
-
-  const onScroll = useCallback(() => {
+  const stopFollowing = () => void (isAtEnd.current = false);
+  const stayInPlace = () => {
+    isInPlace.current = true;
+    stopFollowing();
+  };
+  const onScroll = () => {
     const element = scroller.current;
     if (distanceToEnd(element) <= AT_END_PX) isAtEnd.current = true;
     else if (isMovedUp(element, last.current)) isAtEnd.current = false;
     last.current = { scrollTop: element.scrollTop, scrollHeight: element.scrollHeight };
     setIsAway(!isAtEnd.current);
     if (element.scrollTop < NEAR_TOP_PX) onNearTop();
-  }, [onNearTop]);
+  };
   useResize([column, scroller], () => {
     last.current.scrollHeight = scroller.current.scrollHeight;
     if (isAtEnd.current) scrollToEnd();
     else setIsAway(distanceToEnd(scroller.current) > AT_END_PX);
   });
-  useLayoutEffect(() => {
-    if (isAtEnd.current) scrollToEnd(); // at once: an answer that shrinks and then grows would look like a reader going up
-  });
-  useAnchor({ scroller, column, isAtEnd, firstId, scrollToEnd, scrollTo });
-  return { scroller, column, onScroll, isAway, jumpToEnd, stopFollowing };
+  useAnchor(firstId, { scroller, column, isAtEnd, scrollToEnd, scrollTo });
+  return { scroller, column, onScroll, isAway, jumpToEnd, stopFollowing, isInPlace, stayInPlace };
 }
 
 /** Text may grow between our scroll and its event: only a move upwards shows that the reader leaves the end. Text that
  *  shrinks, as when an answer becomes a card, moves it too. */
-function isMovedUp(element, last) {
-  return element.scrollTop < last.scrollTop - 1 && element.scrollHeight >= last.scrollHeight;
-}
+const isMovedUp = (element, last) =>
+  element.scrollTop < last.scrollTop - 1 && element.scrollHeight >= last.scrollHeight;
 
-/** Keep the first visible message in place when messages are added above. */
-function useAnchor({ scroller, column, isAtEnd, firstId, scrollToEnd, scrollTo }) {
-  const anchor = useRef(null);
+/** Stay at the end, or keep the first visible message in place when messages are added above. */
+function useAnchor(firstId, { scroller, column, isAtEnd, scrollToEnd, scrollTo }) {
   const knownFirst = useRef(firstId);
   // Read while the old messages are still on the page. Positions from the last scroll would be stale:
   // content-visibility gives messages their true height only afterwards.
-  if (firstId !== knownFirst.current && scroller.current && !isAtEnd.current) {
-    anchor.current = findFirstVisible(scroller.current, column.current);
-  }
-  knownFirst.current = firstId;
+  const isReadingOn = firstId !== knownFirst.current && scroller.current !== null && !isAtEnd.current;
+  const visible = isReadingOn ? findFirstVisible(scroller.current, column.current) : null;
   useLayoutEffect(() => {
-    const visible = anchor.current;
-    if (isAtEnd.current) scrollToEnd();
+    knownFirst.current = firstId;
+    if (isAtEnd.current) scrollToEnd(); // at once: an answer that shrinks and then grows would look like a reader going up
     else if (visible?.element.isConnected)
       scrollTo(scroller.current.scrollTop + visible.element.getBoundingClientRect().top - visible.top);
-    anchor.current = null;
-  }, [firstId, scrollToEnd, scrollTo]);
+  });
 }
 
-/** @param {{current: Element}[]} elements @param {() => void} onResize */
+/** @param {{current: Element}[]} elements @param {() => void} onResize of the first rendering */
 function useResize(elements, onResize) {
-  const latest = useRef(onResize);
-  latest.current = onResize;
   useEffect(() => {
-    const observer = new ResizeObserver(() => latest.current());
+    const observer = new ResizeObserver(onResize);
     for (const { current } of elements) observer.observe(current);
     return () => observer.disconnect();
   }, []);

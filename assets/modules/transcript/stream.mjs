@@ -27,7 +27,7 @@ const LIST_HANDLERS = { onFrame: (frame) => applyListChange(frame.change), onRet
  */
 export function useStream(thread, data) {
   const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
-  const [lost, setLost] = useConnection();
+  const [lost, setLost] = useState(false);
   const [isLate, setLate] = useState(false); // what other servers tell does not arrive
   const latest = useRef(data);
   const answers = useMemo(() => new LiveAnswers(), []);
@@ -40,6 +40,11 @@ export function useStream(thread, data) {
   }, [data]); // once per delivery, not per frame
 
   useEffect(() => {
+    const timer = lost ? setTimeout(showOutageIfUnreachable, CHECK_OUTAGE_AFTER_MS) : 0;
+    return () => clearTimeout(timer);
+  }, [lost]);
+
+  useEffect(() => {
     if (thread === null) return prepareSocket(LIST_HANDLERS);
     const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
@@ -49,32 +54,14 @@ export function useStream(thread, data) {
       refreshing.onFrame(frame);
       noteRun(frame);
     };
-    const handlers = { onFrame, onGone: leaveThread, onConnection: setLost, onReturn: refreshThreads };
+    const onGone = () => (expectThread(null), refreshPanels());
+    const handlers = { onFrame, onGone, onConnection: setLost, onReturn: refreshThreads };
     const close = followThread(thread, handlers, latest.current.thread === null);
-    return () => {
-      refreshing.stop();
-      close();
-    };
-  }, [thread, noteRun]);
+    return () => (refreshing.stop(), close());
+  }, [thread]);
 
   const dismissRun = () => dispatch({ kind: "dismiss" });
   return { stream, lost, isLate, answers, dismissRun };
-}
-
-/** Show no thread: the one that was followed is gone. */
-function leaveThread() {
-  expectThread(null);
-  refreshPanels();
-}
-
-/** Return whether the connection is lost, and its setter. If it stays lost, the page reports the outage. */
-function useConnection() {
-  const [lost, setLost] = useState(false);
-  useEffect(() => {
-    const timer = lost ? setTimeout(showOutageIfUnreachable, CHECK_OUTAGE_AFTER_MS) : 0;
-    return () => clearTimeout(timer);
-  }, [lost]);
-  return [lost, setLost];
 }
 
 /** The message and the emptied bubble must reach the screen in one frame, or the answer shows twice. */
@@ -84,12 +71,6 @@ function showFrame(frame, answers, dispatch, version) {
   if (TEXT_FRAMES.includes(frame.kind)) dispatch(frame);
   else flushSync(() => dispatch(frame));
   if (TEXT_FRAMES.includes(frame.kind) || frame.kind === "end") reportFirstWord(); // after the end there will be none
-}
-
-/** Read the panels; at the address of a conversation that has begun, where the page shows none. */
-function readNewest(thread, data, visit) {
-  if (data.thread === null) goToBegun(thread, visit);
-  else refreshPanels();
 }
 
 /**
@@ -103,7 +84,8 @@ function createRefresher(thread, latest) {
   const { visit } = getChosenThread(); // at which it began
   const refresh = (version) => {
     requestedVersion = version;
-    readNewest(thread, latest.current, visit);
+    if (latest.current.thread === null) goToBegun(thread, visit);
+    else refreshPanels();
   };
   const isBehind = (version) => version > latest.current.version && version > requestedVersion;
   const refreshIfBehind = (version) => isBehind(version) && refresh(version);

@@ -1,17 +1,20 @@
-/** The greeting and the suggestions of a new conversation. */
-import { icon } from "../controls/icons.mjs";
+/** The greeting and the suggestions of a new conversation, and the first screen of a long one. */
+import { button } from "../controls/buttons.mjs";
+import { icon, withIcon } from "../controls/icons.mjs";
+import { takeChoice, takeModels } from "../settings/settings.mjs";
 import { createRequestId } from "../state/actions.mjs";
+import { expectThread } from "../state/chosen-thread.mjs";
 import { _ } from "../words/words.mjs";
 
 const { createElement: h, useRef, useLayoutEffect, useState } = window.React;
 
-/**
- * @param {{data: import("../state/types.mjs").TranscriptData, onSuggest: (text: string, requestId: string) => void,
- *   onExample: () => void}} props
- */
-export function Welcome({ data, onSuggest, onExample }) {
-  const { greeting, suggestions, example } = data;
+/** @param {{data: import("../state/types.mjs").TranscriptData, act: import("../state/types.mjs").Act}} props */
+export function Welcome({ data: { thread, greeting, suggestions, example }, act }) {
   const requestId = useRef(createRequestId()); // a double click is one request
+  const suggest = (text) => {
+    expectThread(requestId.current); // it begins a conversation
+    act("suggest", { text, ...takeChoice(thread), ...takeModels(thread) }, requestId.current);
+  };
   return h(
     "div",
     { className: "welcome" },
@@ -19,27 +22,11 @@ export function Welcome({ data, onSuggest, onExample }) {
     h("h2", null, greeting[0]),
     h("p", null, greeting[1]),
     example &&
-      h(
-        "button",
-        { type: "button", className: "suggestion example", "data-testid": "example", onClick: onExample },
-        icon("clock-history"),
-        _("Try time travel with an example"),
-      ),
+      button("suggestion example", withIcon("clock-history", _("Try time travel with an example")),
+        () => act("example"), { "data-testid": "example" }),
     suggestions.length > 0 &&
-      h(
-        "ul",
-        { className: "suggestions", "aria-label": _("Suggestions") },
-        suggestions.map((text) =>
-          h(
-            "li",
-            { key: text },
-            h(
-              "button",
-              { type: "button", className: "suggestion", onClick: () => onSuggest(text, requestId.current) },
-              text,
-            ),
-          ),
-        ),
+      h("ul", { className: "suggestions", "aria-label": _("Suggestions") },
+        suggestions.map((text) => h("li", { key: text }, button("suggestion", text, () => suggest(text)))),
       ),
   );
 }
