@@ -2,18 +2,16 @@
  * The search over all conversations: its requests, its lines, and the way to what was found. Snippets are text, never HTML.
  */
 import { buildApi, buildThreadApi } from "../browser/addresses.mjs";
-import { fetchAsPage } from "../requests/session.mjs";
+import { useHits } from "../requests/shown-content.mjs";
 import { getOpenThread, openPlace } from "../state/show-message.mjs";
 import { findDirection } from "../words/direction.mjs";
 import { formatAge } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { closeSheets } from "./panes.mjs";
 
-const { Fragment, createElement: h, useEffect, useState } = window.React;
+const { Fragment, createElement: h, useMemo } = window.React;
 
-const TYPING_PAUSE_MS = 120;
 const MIN_PREFIX_CHARS = 3; // checkpoints/search: fewer letters are a whole word
-const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
 const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
 const UNREADABLE_TEXT = _("The search did not answer. Please try again.");
 export const SEARCH_HINT = _(
@@ -33,31 +31,10 @@ export const SEARCH_HINT = _(
  *   isSearching: boolean, failed: boolean}}
  */
 export function useSearch(text) {
-  const [found, setFound] = useState(NOTHING);
   const wanted = text.trim() === "" ? "" : text;
-  useEffect(() => {
-    if (wanted === "") return setFound(NOTHING);
-    const controller = new AbortController();
-    const search = async () => {
-      const reply = await fetchHits(wanted, controller.signal);
-      if (controller.signal.aborted) return;
-      setFound({ text: wanted, ...reply });
-      if (reply.pending) timer = setTimeout(search, INDEXING_PAUSE_MS);
-    };
-    let timer = setTimeout(search, TYPING_PAUSE_MS);
-    return () => (clearTimeout(timer), controller.abort());
-  }, [wanted]);
-  return { ...found, ...(wanted === "" && NOTHING), isSearching: wanted !== found.text };
-}
-
-async function fetchHits(text, signal) {
-  try {
-    const reply = await fetchAsPage(buildApi("search", { q: text, thread: getOpenThread() }), { signal });
-    if (reply.ok) return await reply.json();
-  } catch {
-    if (signal.aborted) return NOTHING;
-  }
-  return { ...NOTHING, failed: true };
+  const address = useMemo(() => wanted && buildApi("search", { q: wanted, thread: getOpenThread() }), [wanted]);
+  const { found, isFound } = useHits(address || null);
+  return { ...NOTHING, ...(wanted !== "" && found), text: wanted, isSearching: !isFound };
 }
 
 /** Open what was found: on its branch, or where it left the conversation. @param {Hit} hit */

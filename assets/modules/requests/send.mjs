@@ -1,5 +1,6 @@
 /** Requests with a JSON reply, and what the server says of a refusal. */
 import { fetchAsPage } from "./session.mjs";
+
 const SERVER_ERROR = 500;
 const PROXY_ERRORS = [502, 504]; // the server itself never answers so
 const UNAVAILABLE = 503; // of the server or of a proxy
@@ -30,19 +31,18 @@ export async function fetchReply(address, options, repeats = false) {
 /**
  * Read JSON, or send JSON with a body.
  * @param {string} address
- * @param {{body?: object, repeats?: boolean, watch?: (run: () => Promise<Response>) => Promise<Response>}} [options]
- *   `repeats`: see `fetchReply`; `watch` runs the request, and may tell of a late reply
+ * @param {{body?: object, repeats?: boolean, signal?: AbortSignal, watch?: (run: () => Promise<Response>) =>
+ *   Promise<Response>}} [options] `repeats`: see `fetchReply`; `watch` runs the request, and may tell of a late reply
  * @returns {Promise<{reply: any, status: number|null}>} `reply` is null for a refusal. `status` is null where no reply came:
  *   then the server may have done it or not, and the same request may be sent again
  */
-export async function send(address, { body, repeats = body === undefined, watch = (run) => run() } = {}) {
-  const options = body !== undefined && {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
-  };
+export async function send(address, { body, repeats = body === undefined, signal, watch = (run) => run() } = {}) {
+  const headers = { "Content-Type": "application/json" };
+  const options = { signal, ...(body !== undefined && { method: "POST", headers, body: JSON.stringify(body) }) };
   /** @type {number|null} */
   let status = null;
   try {
-    const reply = await watch(() => fetchReply(address, { ...options }, repeats));
+    const reply = await watch(() => fetchReply(address, options, repeats));
     ({ status } = reply);
     return { reply: reply.ok ? await reply.json() : null, status };
   } catch {

@@ -1,33 +1,28 @@
 /** Track a request to the server: it may be late, and repeating it has no second effect. A press counts once. */
+import { useListener } from "../controls/listening.mjs";
 
-const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+const { useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
 const RETRY_AFTER_MS = 4000;
+const NO_REPLY_MS = 6000;
+const LOST_EVENT = "waymark-request-lost";
 
 /** Whether a press is under way, `press(action)`, which does nothing meanwhile, and `release()` for one without effect. */
 export function useSinglePress() {
   const [isPending, setPending] = useState(false);
+  const release = () => setPending(false);
+  useListener(document, LOST_EVENT, release);
   useEffect(() => {
-    if (!isPending) return undefined;
-    const release = () => setPending(false);
-    const timer = setTimeout(release, RETRY_AFTER_MS);
-    document.addEventListener(LOST_EVENT, release);
-    return () => {
-      clearTimeout(timer);
-      document.removeEventListener(LOST_EVENT, release);
-    };
+    const timer = isPending ? setTimeout(release, RETRY_AFTER_MS) : 0;
+    return () => clearTimeout(timer);
   }, [isPending]);
   const press = (action) => {
     if (isPending) return;
     setPending(true);
     action();
   };
-  return { isPending, press, release: () => setPending(false) };
+  return { isPending, press, release };
 }
-
-const NO_REPLY_MS = 6000;
-export const LOST_EVENT = "waymark-request-lost";
-const doNothing = () => undefined;
 
 const MAX_KEPT_REPLIES = 20; // those to requests that nobody tracks are never taken
 
@@ -66,36 +61,35 @@ export const reportLostRequest = () => document.dispatchEvent(new Event(LOST_EVE
  *   settle: (reply: import("../state/types.mjs").Reply) => void}}
  *   `settle` ends a request that could not be made, like its reply
  */
-export function useRequest({ reply, onReply = doNothing, onLate = doNothing }) {
+export function useRequest({ reply, onReply, onLate }) {
   const current = useRef({ request: null, isLate: false });
-  const handlers = useRef({});
   const [{ request, isLate }, show] = useState(current.current);
+  const handlers = useRef({});
   handlers.current = { onReply, onLate };
-  const set = useCallback((next) => show((current.current = next)), []);
-  const start = useCallback((next) => set({ request: next, isLate: false }), [set]);
-  const end = useCallback(() => set({ request: null, isLate: false }), [set]);
-
-  const settle = useCallback((answer) => {
-    const { request: answered, isLate: wasLate } = current.current;
-    if (answered === null || answer?.request_id !== answered.request_id) return;
-    end();
-    handlers.current.onReply(answered, answer, wasLate);
-  }, [end]);
-  useLayoutEffect(() => settle(takeReply(current.current.request?.request_id)), [reply, request, settle]);
-  const fallLate = useCallback(() => {
-    const { request: unanswered, isLate: isLateAlready } = current.current;
-    if (unanswered === null || isLateAlready) return;
-    set({ request: unanswered, isLate: true });
-    handlers.current.onLate(unanswered);
-  }, [set]);
-  useEffect(() => { // always, since a request can be lost before its rendering
-    document.addEventListener(LOST_EVENT, fallLate);
-    return () => document.removeEventListener(LOST_EVENT, fallLate);
-  }, [fallLate]);
+  const { start, end, settle, fallLate } = useMemo(() => trackRequest(current, handlers, show), []);
+  useLayoutEffect(() => settle(takeReply(current.current.request?.request_id)), [reply, request]);
+  useListener(document, LOST_EVENT, fallLate); // always, since a request can be lost before its rendering
   useEffect(() => {
-    if (request === null) return undefined;
-    const timer = setTimeout(fallLate, NO_REPLY_MS);
+    const timer = request === null ? 0 : setTimeout(fallLate, NO_REPLY_MS);
     return () => clearTimeout(timer);
-  }, [request, fallLate]);
+  }, [request]);
   return { pending: request, isLate, start, end, settle };
+}
+
+function trackRequest(current, handlers, show) {
+  const set = (request, isLate = false) => show((current.current = { request, isLate }));
+  const end = () => set(null);
+  const settle = (answer) => {
+    const { request, isLate } = current.current;
+    if (request === null || answer?.request_id !== request.request_id) return;
+    end();
+    handlers.current.onReply?.(request, answer, isLate);
+  };
+  const fallLate = () => {
+    const { request, isLate } = current.current;
+    if (request === null || isLate) return;
+    set(request, true);
+    handlers.current.onLate?.(request);
+  };
+  return { start: (request) => set(request), end, settle, fallLate };
 }

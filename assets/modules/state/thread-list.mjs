@@ -1,6 +1,6 @@
 /** The list of conversations that the page has: it is merged with what changes, so that no change sends all of it. */
 import { buildApi } from "../browser/addresses.mjs";
-import { fetchAsPage } from "../requests/session.mjs";
+import { send } from "../requests/send.mjs";
 
 /** @typedef {import("./types.mjs").ThreadItem} ThreadItem */
 
@@ -35,13 +35,10 @@ const isStillShared = (shared) => (thread) => !thread.owner || !shared || shared
  * @returns {KnownList}
  */
 export function applyListData(list, data) {
-  const isNew = data.since === null && data.seen !== list.seen; // the same list may come again, with a turn's change
-  if (isNew) return { threads: mergeThreads([], data.threads), more: data.more, seen: data.seen };
-  return {
-    threads: mergeThreads(list.threads, data.threads, data.gone).filter(isStillShared(data.shared)),
-    more: list.more,
-    seen: data.seen,
-  };
+  const { since, seen, gone, shared } = data;
+  const isNew = since === null && seen !== list.seen; // the same list may come again, with a turn's change
+  if (isNew) return { threads: mergeThreads([], data.threads), more: data.more, seen };
+  return { threads: mergeThreads(list.threads, data.threads, gone).filter(isStillShared(shared)), more: list.more, seen };
 }
 
 /**
@@ -52,10 +49,5 @@ export function applyListData(list, data) {
 export async function fetchThreads({ view, text = "", after, limit, signal }) {
   const place = after && { after: after.id, updated: after.updated, pinned: String(after.pinned) };
   const query = { view, ...(text && { q: text }), ...place, ...(limit && { limit: String(limit) }) };
-  try {
-    const reply = await fetchAsPage(buildApi("threads", query), { signal });
-    return reply.ok ? await reply.json() : null;
-  } catch {
-    return null;
-  }
+  return (await send(buildApi("threads", query), { signal })).reply;
 }

@@ -1,21 +1,21 @@
 /** The bar that finds in the whole conversation: the server finds the messages, and the page marks their words. */
 import { buildThreadApi } from "../browser/addresses.mjs";
-import { useNetworkReturn } from "../browser/online.mjs";
-import { icon } from "../controls/icons.mjs";
-import { fetchAsPage } from "../requests/session.mjs";
+import { iconButton } from "../controls/buttons.mjs";
+import { useListener } from "../controls/listening.mjs";
+import { useHits } from "../requests/shown-content.mjs";
 import { getChosenThread } from "../state/chosen-thread.mjs";
 import { showMessage } from "../state/show-message.mjs";
 import { formatNumber } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { FoundMarks } from "./find-marks.mjs";
-import { keepInView } from "./scroll-to-message.mjs";
+import { findMessage, keepInView } from "./scroll-to-message.mjs";
 
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const { flushSync } = window.ReactDOM;
 
-const isFindKey = (event) =>
-  (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "f";
+const isKey = (event, letter) => (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === letter;
+const isFindKey = (event) => isKey(event, "f") && !event.shiftKey && !event.altKey;
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
 /**
@@ -26,34 +26,26 @@ const isCovered = () => document.querySelector(".modal.show") !== null;
 export function useFinding({ earlier, later }) {
   const [isOpen, setOpen] = useState(false);
   const focused = useRef(null);
-  const isNeeded = useRef(false);
-  isNeeded.current = isOpen || earlier || later;
-  const open = useCallback(() => {
+  const open = () => {
     /** @type {HTMLInputElement|null} */
     const field = document.querySelector(".find-field");
     if (field !== null) return field.select();
     focused.current = document.activeElement;
     return flushSync(() => setOpen(true));
-  }, []);
-  const close = useCallback(() => {
+  };
+  const close = () => {
     setOpen(false);
     if (focused.current?.isConnected) focused.current.focus({ preventScroll: true });
-  }, []);
-  useEffect(() => {
-    const onKeyDown = (event) => {
-      if (!isFindKey(event) || !isNeeded.current || isCovered() || event.target.matches?.(".find-field")) return;
-      event.preventDefault();
-      open();
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
-  }, [open]);
+  };
+  useListener(document, "keydown", (event) => {
+    const isNeeded = isOpen || earlier || later;
+    if (!isFindKey(event) || !isNeeded || isCovered() || event.target.matches?.(".find-field")) return;
+    event.preventDefault();
+    open();
+  });
   return { isOpen, open, close };
 }
 
-const TYPING_PAUSE_MS = 150;
-const SLOW_AFTER_MS = 600; // until the bar says that it searches
-const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
 const NOTHING = { hits: [], more: false, pending: false, term: null };
 const FIELD_NAME = _("Find in this conversation");
 
@@ -66,93 +58,49 @@ const FIELD_NAME = _("Find in this conversation");
 export function FindBar({ thread, version, onClose }) {
   const field = useRef(null);
   const [text, setText] = useState("");
-  const { found, isSlow, searchAgain } = usePathHits(thread, text, version);
-  const place = useFoundPlace(thread, found, text);
+  const address = text.trim() === "" ? null : buildThreadApi(thread, "find", { q: text });
+  const { found, isSlow, searchAgain } = useHits(address, version);
+  const { position, step } = useFoundPlace(thread, found ?? NOTHING, text);
   useLayoutEffect(() => field.current.focus({ preventScroll: true }), []);
-  useStepKeys(place.step);
+  useListener(document, "keydown", (event) => {
+    // Wherever the focus is.
+    if (event.key !== "F3" && !isKey(event, "g")) return;
+    event.preventDefault();
+    step(event.shiftKey ? -1 : 1);
+  });
   const onKeyDown = (event) => {
-    if (!["Enter", "Escape"].includes(event.key)) return;
+    if (event.key !== "Escape" && (event.key !== "Enter" || event.target !== field.current)) return;
     event.preventDefault(); // Escape would stop the answer or close a sheet
     event.stopPropagation();
     if (event.key === "Escape") onClose();
-    else if (found.failed) searchAgain();
-    else place.step(event.shiftKey ? -1 : 1);
+    else if (found?.failed) searchAgain();
+    else step(event.shiftKey ? -1 : 1);
   };
-  const button = (label, sign, onClick) =>
-    h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, onClick }, icon(sign));
   return h(
     "div",
-    { role: "search", className: "find-bar", onKeyDown: (event) => event.key === "Escape" && onKeyDown(event) },
+    { role: "search", className: "find-bar", onKeyDown },
     h("input", {
-      ref: field,
-      type: "text",
-      className: "form-control find-field",
-      "aria-label": FIELD_NAME,
-      placeholder: FIELD_NAME,
-      autoComplete: "off",
-      value: text,
-      onChange: (event) => setText(event.target.value),
-      onKeyDown,
+      ref: field, type: "text", className: "form-control find-field", "aria-label": FIELD_NAME, placeholder: FIELD_NAME,
+      autoComplete: "off", value: text, onChange: (event) => setText(event.target.value),
     }),
     h("span", { className: "find-state", role: "status" },
-      isSlow ? _("Searching…") : describeState(found, text, place.position),
+      isSlow ? _("Searching…") : found && describeState(found, position),
     ),
-    button(_("Previous match (Shift+Enter)"), "arrow-up", () => place.step(-1)),
-    button(_("Next match (Enter)"), "arrow-down", () => place.step(1)),
-    button(_("Close (Escape)"), "x-lg", onClose),
+    iconButton("arrow-up", _("Previous match (Shift+Enter)"), () => step(-1)),
+    iconButton("arrow-down", _("Next match (Enter)"), () => step(1)),
+    iconButton("x-lg", _("Close (Escape)"), onClose),
   );
 }
 
 /** @param {Found} found */
-function describeState({ hits, more, pending, term, failed }, text, position) {
+function describeState({ hits, more, pending, term, failed }, position) {
   if (failed) return _("The search did not answer.");
-  if (text.trim() === "" || term === null) return "";
+  if (term === null) return "";
   if (hits.length === 0) return pending ? _("Older messages are being indexed.") : _("Nothing found");
   return _("{position} of {total}", {
     position: formatNumber(position + 1),
     total: `${formatNumber(hits.length)}${more ? "+" : ""}`,
   });
-}
-
-/**
- * Find the messages while the user types, again after each change of the conversation, and when the network is back.
- * @returns {{found: Found, isSlow: boolean, searchAgain: () => void}}
- */
-function usePathHits(thread, text, version) {
-  const [found, setFound] = useState(NOTHING);
-  const [isSlow, setSlow] = useState(false);
-  const [attempt, setAttempt] = useState(0);
-  useEffect(() => {
-    setSlow(false);
-    if (text.trim() === "") return setFound(NOTHING);
-    const controller = new AbortController();
-    const search = async () => {
-      const reply = await fetchPathHits(thread, text, controller.signal);
-      if (controller.signal.aborted) return;
-      clearTimeout(slow);
-      setSlow(false);
-      setFound(reply);
-      if (reply.pending) timer = setTimeout(search, INDEXING_PAUSE_MS);
-    };
-    const slow = setTimeout(setSlow, SLOW_AFTER_MS, true);
-    let timer = setTimeout(search, TYPING_PAUSE_MS);
-    return () => (clearTimeout(timer), clearTimeout(slow), controller.abort());
-  }, [thread, text, version, attempt]);
-  const searchAgain = () => setAttempt((number) => number + 1);
-  useNetworkReturn(Boolean(found.failed), searchAgain);
-  return { found, isSlow, searchAgain };
-}
-
-async function fetchPathHits(thread, text, signal) {
-  try {
-    const reply = await fetchAsPage(buildThreadApi(thread, "find", { q: text }), {
-      signal,
-    });
-    if (reply.ok) return await reply.json();
-  } catch {
-    if (signal.aborted) return NOTHING;
-  }
-  return { ...NOTHING, failed: true };
 }
 
 /**
@@ -179,7 +127,7 @@ function useFoundPlace(thread, found, text) {
     const isSame = state.current.text === text && found.hits.includes(id);
     state.current.text = text;
     if (isSame) return; // the conversation has changed elsewhere
-    state.current.marks.search(found.term);
+    state.current.marks.search(found.term ?? null);
     if (found.hits.length > 0) go(found.hits.find(isInView) ?? found.hits.at(-1), 1);
   }, [found, go]);
   const step = (by) => {
@@ -191,7 +139,6 @@ function useFoundPlace(thread, found, text) {
 }
 
 const findLog = () => /** @type {HTMLElement} */ (document.querySelector("#transcript .log"));
-const findMessage = (id) => document.querySelector(`#transcript [data-message-id="${CSS.escape(id)}"]`);
 const isInView = (id) => (findMessage(id)?.getBoundingClientRect().bottom ?? -1) > findLog().getBoundingClientRect().top;
 
 /** Show the first match of the wanted message, or the last one on the way back, as soon as the page has the message. */
@@ -235,20 +182,4 @@ function bringRangeIntoView(range) {
   }
   if (range.startContainer.isConnected)
     log.scrollTop += range.getBoundingClientRect().top - log.getBoundingClientRect().top - log.clientHeight / 3;
-}
-
-/** F3 and Ctrl+G step wherever the focus is. */
-function useStepKeys(step) {
-  const latest = useRef(step);
-  latest.current = step;
-  useEffect(() => {
-    const onKeyDown = (event) => {
-      const isStep = event.key === "F3" || ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "g");
-      if (!isStep) return;
-      event.preventDefault();
-      latest.current(event.shiftKey ? -1 : 1);
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
-  }, []);
 }
