@@ -4,6 +4,7 @@ import { button } from "./buttons.mjs";
 import { useListener } from "./listening.mjs";
 
 const { createElement: h, useId, useLayoutEffect, useRef } = window.React;
+const { createPortal } = window.ReactDOM;
 
 /**
  * Show a native dialog while the component is mounted. Navigation to another address closes it.
@@ -21,20 +22,15 @@ export function useDialog(onClose) {
 }
 
 /**
- * A dialog with text to read.
+ * A dialog with text to read, at the end of the page: its opener may stand in a paragraph.
  * @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props
  */
 export function ReadingDialog({ title, size = "lg", className, buttons = null, onClose, children }) {
   const id = useId();
   const dialog = useDialog(onClose);
-  return h(
-    "dialog",
-    {
-      ref: dialog, className: "modal show", "aria-labelledby": id, onCancel: (event) => (event.preventDefault(), onClose()),
-    },
-    h(
-      "div",
-      { className: `modal-dialog modal-dialog-centered modal-dialog-scrollable modal-${size}` },
+  const onCancel = (event) => (event.preventDefault(), onClose());
+  const element = h("dialog", { ref: dialog, className: "modal show", "aria-labelledby": id, onCancel },
+    h("div", { className: `modal-dialog modal-dialog-centered modal-dialog-scrollable modal-${size}` },
       h(
         "div",
         { className: "modal-content" },
@@ -49,4 +45,5 @@ export function ReadingDialog({ title, size = "lg", className, buttons = null, o
       ),
     ),
   );
+  return createPortal(element, document.body);
 }

@@ -6,38 +6,25 @@ import { FullText } from "./full-text.mjs";
 import { Prose } from "./prose.mjs";
 import { ShowAll } from "./show-all.mjs";
 
-const { Fragment, createElement: h, useState } = window.React;
-const { createPortal } = window.ReactDOM;
-
-/** @param {{title: string, address: string, act: Function|null}} props */
-function ShowFullText({ title, address, act }) {
-  const [isOpen, setOpen] = useState(false);
-  return h(
-    Fragment,
-    null,
-    h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, _("Show the full text")),
-    isOpen && createPortal(h(FullText, { title, address, act, onClose: () => setOpen(false) }), document.body),
-  );
-}
+const { createElement: h } = window.React;
 
 const formatReduction = ({ before, after }) => `${formatNumber(before)} → ${formatCount(after, "token")}`;
 
-/** @param {{message: import("../state/types.mjs").MessageView, act: Function|null}} props */
-export function Removal({ message: { left }, act }) {
-  if (left === null) return null;
+/** @param {{left: import("../state/types.mjs").RemovalView, act: Function|null}} props */
+export function Removal({ left, act }) {
   const { removed, address } = left;
   return h(
     "p",
     { className: "note-left quiet" },
     h("span", { title: _("Tokens, about") }, formatReduction(left)),
-    h(ShowFullText, { title: _("{messages} removed", { messages: formatCount(removed, "message") }), address, act }),
+    h(FullText, { title: _("{messages} removed", { messages: formatCount(removed, "message") }), address, act }),
   );
 }
 
-/** @param {{message: import("../state/types.mjs").MessageView, act: Function|null}} props */
-export function Summary({ message, act }) {
-  if (message.summary === null) return null;
-  const { removed, sources, address } = message.summary;
+/** @param {{message: import("../state/types.mjs").MessageView, summary: import("../state/types.mjs").SummaryView, act:
+ *   Function|null}} props */
+export function Summary({ message: { html, more }, summary, act }) {
+  const { removed, sources, address } = summary;
   const title = _("{messages} summarised", { messages: formatCount(removed, "message") });
   return h(
     "details",
@@ -47,16 +34,16 @@ export function Summary({ message, act }) {
       null,
       icon("chevron-right", "tool-fold"),
       h("span", { className: "tool-preview" }, title),
-      h("span", { className: "tool-time", title: _("Tokens, about") }, formatReduction(message.summary)),
+      h("span", { className: "tool-time", title: _("Tokens, about") }, formatReduction(summary)),
     ),
     h(
       "div",
       { className: "tool-body" },
-      h(Prose, { html: message.html }),
-      h(ShowAll, { more: message.more }),
+      h(Prose, { html }),
+      h(ShowAll, { more }),
       sources.length > 0 &&
         h("p", { className: "quiet" }, _("Written after reading {sources}.", { sources: sources.join(", ") })),
-      h(ShowFullText, { title, address, act }),
+      h(FullText, { title, address, act }),
     ),
   );
 }

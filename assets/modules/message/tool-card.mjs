@@ -1,105 +1,15 @@
-/** The card of a tool call, and below it a sub-agent's work for the call. */
-import { icon } from "../controls/icons.mjs";
-import { useSinglePress } from "../requests/tracked-request.mjs";
+/** The card of a tool call, with the agent's parallel attempts, and below it a sub-agent's work for the call. */
+import { button } from "../controls/buttons.mjs";
+import { ReadingDialog } from "../controls/dialog.mjs";
+import { icon, withIcon } from "../controls/icons.mjs";
+import { useFetch } from "../requests/shown-content.mjs";
 import { formatCount, formatDuration } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
-import { Attempts } from "./attempts.mjs";
+import { Approval } from "./approval.mjs";
+import { Prose } from "./prose.mjs";
 import { ShowAll, ShowAllCalls } from "./show-all.mjs";
-import { SubagentSteps } from "./subagent.mjs";
 
-const { Fragment, createElement: h, useState, useId, useRef } = window.React;
-
-const MAX_ROWS = 10;
-const FORMS = {
-  edit: { label: _("Arguments, as JSON"), button: _("Run with these") },
-  words: { label: _("Note for the agent"), button: _("Go back with this") },
-  respond: { label: _("Answer instead of the tool"), button: _("Answer") },
-};
-
-/** @param {{tool: import("../state/types.mjs").ToolView, act: Function}} props */
-function Approval({ tool, act }) {
-  const [form, setForm] = useState(null);
-  const { isPending, press } = useSinglePress();
-  const label = useId();
-  const root = useRef(null);
-  const decide = (kind, fields = {}) => press(() => act("decide", { call: tool.id, kind, ...fields }));
-  const cancel = () => {
-    root.current.querySelector('[aria-expanded="true"]').focus(); // before the pressed button disappears
-    setForm(null);
-  };
-  const decideButton = (name, style, kind, fields, title) =>
-    h("button", { type: "button", className: `btn ${style}`, title, "aria-disabled": isPending || undefined,
-      onClick: () => decide(kind, fields) }, name);
-  const formButton = (name, next) => {
-    const onClick = () => setForm(form === next ? null : next);
-    return h("button", { type: "button", className: "btn btn-outline-secondary", "aria-disabled": isPending || undefined,
-      "aria-expanded": form === next, onClick }, name);
-  };
-  return h(
-    "div",
-    { className: "approval", role: "group", "aria-labelledby": label, "data-form": form, ref: root },
-    tool.move ? h(Move, { id: label, move: tool.move }) : h("p", { id: label }, tool.question),
-    h(
-      "div",
-      { className: "approval-buttons" },
-      decideButton(_("Allow"), form === null ? "btn-primary" : "btn-outline-secondary", "allow"),
-      tool.move && decideButton(_("Always allow"), "btn-outline-secondary", "allow", { always: true },
-        _("Always allow in this conversation")),
-      tool.move && formButton(_("Change the note"), "words"),
-      !tool.move && formButton(_("Change arguments"), "edit"),
-      !tool.move && formButton(_("Answer instead"), "respond"),
-      decideButton(_("Deny"), "btn-outline-secondary", "deny"),
-    ),
-    form !== null && h(AnswerForm, { key: form, tool, form, isPending, decide, onCancel: cancel }),
-  );
-}
-
-/** The form for other arguments, another note, or an answer instead of the tool's. */
-function AnswerForm({ tool, form, isPending, decide, onCancel }) {
-  const [text, setText] = useState({ edit: tool.arguments, words: tool.move?.words, respond: "" }[form]);
-  const onSubmit = (event) => {
-    event.preventDefault();
-    if (text.trim() === "") return;
-    if (form === "words")
-      decide("edit", { text: JSON.stringify({ ...JSON.parse(tool.arguments), [tool.move.argument]: text }) });
-    else decide(form, { text });
-  };
-  return h(
-    "form",
-    { onSubmit },
-    h("textarea", {
-      className: `form-control${form === "edit" ? " approval-arguments" : ""}`,
-      "aria-label": FORMS[form].label,
-      rows: Math.min(MAX_ROWS, text.split("\n").length + 1),
-      value: text,
-      autoFocus: true,
-      onChange: (event) => setText(event.target.value),
-    }),
-    h(
-      "div",
-      { className: "approval-buttons" },
-      h(
-        "button",
-        { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined },
-        FORMS[form].button,
-      ),
-      h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, _("Cancel")),
-    ),
-  );
-}
-
-/** A requested move: its target, the messages it would remove, and its note. */
-function Move({ id, move }) {
-  return h(
-    "div",
-    { className: "approval-move" },
-    h("p", { id }, move.text),
-    h("p", { className: "quiet", title: move.tokens_hint }, move.tokens),
-    h("blockquote", null, move.target),
-    h("p", { className: "quiet" }, move.note_label),
-    h("blockquote", null, move.words),
-  );
-}
+const { Fragment, createElement: h, useRef, useState } = window.React;
 
 /** By the status of a call: its sign, the word for it, and the state of the result as a message. */
 const STATUSES = {
@@ -121,54 +31,81 @@ function previewResult({ status, result }) {
 
 /** @param {{tool: import("../state/types.mjs").ToolView, act: Function|null}} props without `act` the card is read-only */
 export function ToolCard({ tool, act }) {
-  const hooks = tool.message_id
-    ? {
-        "data-testid": "message",
-        "data-role": "tool",
-        "data-message-id": tool.message_id,
-        "data-state": STATUSES[tool.status].state,
-      }
-    : {};
+  const { status, message_id: id } = tool;
+  const { sign, word, state } = STATUSES[status];
+  const hooks = id && { "data-testid": "message", "data-role": "tool", "data-message-id": id, "data-state": state };
   return h(
     "details",
-    { className: "tool", "data-status": tool.status, open: tool.status === "waiting" || undefined, ...hooks },
-    h(ToolSummary, { tool }),
+    { className: "tool", "data-status": status, open: status === "waiting" || undefined, ...hooks },
+    h("summary", null,
+      icon("chevron-right", "tool-fold"),
+      h("span", { className: "tool-name" }, tool.name),
+      h("span", { className: "tool-preview" }, tool.preview),
+      h("span", { className: "tool-time" }, formatDuration(tool.duration_ms)),
+      h("span", { className: "tool-result" }, previewResult(tool)),
+      h("span", { className: "tool-sign" },
+        sign ? icon(sign) : h("span", { className: "spinner" }),
+        h("span", { className: status === "waiting" ? "tool-word" : "visually-hidden" }, word),
+      ),
+    ),
     h(ToolBody, { tool, act }),
   );
 }
 
-function ToolSummary({ tool }) {
-  const { sign, word } = STATUSES[tool.status];
-  return h(
-    "summary",
-    null,
-    icon("chevron-right", "tool-fold"),
-    h("span", { className: "tool-name" }, tool.name),
-    h("span", { className: "tool-preview" }, tool.preview),
-    h("span", { className: "tool-time" }, formatDuration(tool.duration_ms)),
-    h("span", { className: "tool-result" }, previewResult(tool)),
-    h(
-      "span",
-      { className: "tool-sign" },
-      sign ? icon(sign) : h("span", { className: "spinner" }),
-      h("span", { className: tool.status === "waiting" ? "tool-word" : "visually-hidden" }, word),
-    ),
-  );
-}
-
 function ToolBody({ tool, act }) {
+  const isFork = tool.name === "fork";
   return h(
     "div",
     { className: "tool-body" },
-    tool.name === "fork" && h(Attempts, { tool, act }),
-    !tool.move &&
-      tool.name !== "fork" &&
-      // the approval of a move describes its arguments
+    isFork && h(Attempts, { tool, act }),
+    // The approval of a move describes its arguments.
+    !tool.move && !isFork &&
       h(ToolText, { className: "tool-arguments", label: _("Arguments"), text: tool.arguments, more: tool.more_arguments }),
     act && tool.status === "waiting" && !tool.work && h(Approval, { tool, act }),
     act && tool.work?.waiting.map((call) => h(ToolCard, { key: call.id, tool: call, act })),
     tool.result !== null &&
       h(ToolText, { label: tool.status === "error" ? _("Error") : _("Result"), text: tool.result, more: tool.more_result }),
+  );
+}
+
+function ToolText({ label, text, more, className }) {
+  return h(
+    "div",
+    { className },
+    h("p", { className: "tool-label" }, label),
+    h("pre", { tabIndex: 0, role: "group", "aria-label": label }, text === "" ? _("(nothing)") : text),
+    h(ShowAll, { more }),
+  );
+}
+
+const ATTEMPT_STATES = { done: _("done"), running: _("running"), "not finished": _("not finished") };
+
+/**
+ * The agent's parallel attempts, each prompt with its branch.
+ * @param {{tool: import("../state/types.mjs").ToolView, act: Function|null}} props
+ */
+function Attempts({ tool: { attempts, status }, act }) {
+  const isRunning = status === "running";
+  return h(
+    "ol",
+    { className: "attempts" },
+    attempts.map((attempt, place) =>
+      attempt.branch === "" ? h("li", { key: place }, attempt.name) : h(AttemptRow, { key: place, attempt, isRunning, act }),
+    ),
+  );
+}
+
+function AttemptRow({ attempt: { name, branch, done }, isRunning, act }) {
+  const state = done ? "done" : isRunning ? "running" : "not finished";
+  const sign = done ? icon("check-lg") : isRunning ? h("span", { className: "spinner" }) : icon("stop-circle");
+  const open = () => act("switch", { branch });
+  return h(
+    "li",
+    { className: "attempt", "data-testid": "way", "data-state": state },
+    h("span", { className: "attempt-name" }, name),
+    h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, ATTEMPT_STATES[state])),
+    // No switch of branches while the run is active.
+    act && !isRunning && button("text-button", _("Open"), open, { "aria-label": _("Open {name}", { name }) }),
   );
 }
 
@@ -178,18 +115,63 @@ function SubagentWork({ work, isAtWork }) {
   return h(
     "details",
     { className: "tool work", "data-testid": "work", onToggle: (event) => event.currentTarget.open && setOpened(true) },
-    h(
-      "summary",
-      null,
+    h("summary", null,
       icon("chevron-right", "tool-fold"),
       h("span", { className: "tool-name" }, work.agent),
       h("span", { className: "tool-preview" }, formatCount(work.messages, "message")),
       isAtWork && h("span", { className: "tool-time" }, _("working…")),
     ),
-    // passed as a value: steps contain cards and cards contain steps, and imports may not be circular
-    wasOpened && h(SubagentSteps, { work, Tools }),
+    wasOpened && h(SubagentSteps, { work }),
   );
 }
+
+const PORTION_MESSAGES = 50; // that each "Show earlier" adds
+const GONE_TEXT = _("This is no longer part of the conversation.");
+
+/** The messages of a sub-agent for one call, and all of them in a dialog. */
+function SubagentSteps({ work: { agent, address, question, messages } }) {
+  const [isOpen, setOpen] = useState(false);
+  const title = _("Everything {agent} remembers", { agent });
+  return h(
+    "div",
+    { className: "tool-body agent-steps" },
+    h(Memory, { address, question, revision: messages }),
+    button("quiet-button", withIcon("list", _("Open as a transcript")), () => setOpen(true)),
+    isOpen &&
+      h(ReadingDialog, { title, className: "agent-steps", onClose: () => setOpen(false) }, h(Memory, { address })),
+  );
+}
+
+/**
+ * @param {{address: string, question?: string|null, revision?: number}} props `address` of the agent's messages; `question`:
+ *   the id of the one that began the work, without which everything is shown; `revision` changes when there is more to fetch
+ */
+function Memory({ address, question = null, revision }) {
+  const [count, setCount] = useState(PORTION_MESSAGES);
+  const query = new URLSearchParams(question ? { question, count } : { count });
+  const { content, status } = useFetch(`${address}?${query}`, GONE_TEXT, revision);
+  const last = useRef(null); // shown until the longer one has come
+  last.current = content ?? last.current;
+  const { messages, earlier } = last.current ?? { messages: [], earlier: false };
+  const showEarlier = () => setCount(count + PORTION_MESSAGES);
+  return h(
+    Fragment,
+    null,
+    status && h("p", { role: "status", className: "quiet" }, status),
+    earlier && button("text-button", _("Show earlier"), showEarlier),
+    messages.map((message) => h(SubagentMessage, { key: message.id, message })),
+  );
+}
+
+const SubagentMessage = ({ message }) =>
+  h(
+    "section",
+    { className: `agent-message agent-${message.role}`, "data-testid": "agent-message" },
+    message.label !== null && h("p", { className: "note-label" }, message.label),
+    message.html !== "" && h(Prose, { html: message.html }),
+    h(ShowAll, { more: message.more }),
+    h(Tools, { message, act: null }),
+  );
 
 /**
  * The cards of a message's calls, each with a sub-agent's work for it, and the link to those that have no card.
@@ -208,15 +190,5 @@ export function Tools({ message: { tools, more_tools: more }, act }) {
     null,
     tools.length > 0 && h("div", { className: "tools" }, tools.map(card)),
     h(ShowAllCalls, { more }),
-  );
-}
-
-function ToolText({ label, text, more, className }) {
-  return h(
-    "div",
-    { className },
-    h("p", { className: "tool-label" }, label),
-    h("pre", { tabIndex: 0, role: "group", "aria-label": label }, text === "" ? _("(nothing)") : text),
-    h(ShowAll, { more }),
   );
 }

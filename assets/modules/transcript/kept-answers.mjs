@@ -125,16 +125,11 @@ function settleAccepted({ thread, run, questions }, open) {
     const isOpen = open.has(key);
     const isOwn = accepted.run === run?.id;
     const again = isOpen ? null : questions.find((each) => isAskedAgain(accepted, each, findFailed({ run })));
-    if (isOpen && isOwn) storeAnswer(thread, key, accepted.texts);
-    else if (again) moveAccepted(thread, key, again);
+    if (again) keep("answered", thread, key, null);
+    if (again || (isOpen && isOwn)) storeAnswer(thread, again?.key ?? key, accepted.texts);
     else if (!isOpen && isOwn) keep("answered", thread, key, { ...accepted, hasFailed: true });
     else if (!isOpen && !run && !accepted.hasFailed) keep("answered", thread, key, null);
   }
-}
-
-function moveAccepted(thread, key, question) {
-  storeAnswer(thread, question.key, readAll("answered", thread)[key].texts);
-  keep("answered", thread, key, null);
 }
 
 /** Put the texts of questions that are closed into the field. */

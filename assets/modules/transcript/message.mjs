@@ -22,40 +22,31 @@ export const describeSpeaker = ({ role, person }) => (person ? _("{person} said"
  */
 function MessageArticle({ editing, ...of }) {
   const { message, act, isLast, isReadOnly } = of;
-  const hooks = {
-    "data-testid": "message",
-    "data-role": message.role,
-    "data-state": message.state,
-    "data-message-id": message.id,
-  };
+  const { id, role, state, html, files, summary, left, reasoning, excerpt } = message;
   const label = [message.person, message.label].filter(Boolean).join(" · ");
   const change = isReadOnly ? null : act;
-  const hasFoot =
-    message.role !== "note" && (message.html !== "" || message.files.length > 0 || message.siblings.length > 1);
+  const hasFoot = role !== "note" && (html !== "" || files.length > 0 || message.siblings.length > 1);
   return h(
     "article",
-    { className: `message message-${message.role}`, "aria-label": describeSpeaker(message), ...hooks },
+    {
+      className: `message message-${role}`, "aria-label": describeSpeaker(message), "data-testid": "message",
+      "data-role": role, "data-state": state, "data-message-id": id,
+    },
     label !== "" && h("p", { className: "note-label" }, label),
-    message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
-    editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(FoldableProse, { message }),
-    message.summary && h(Summary, { message, act: change }),
-    message.left && h(Removal, { message, act: change }),
-    message.excerpt && h(ExcerptOrigin, { excerpt: message.excerpt }),
-    message.files.length > 0 && h(AttachedFiles, { files: message.files }),
+    reasoning && h(Reasoning, { reasoning }),
+    editing ? h(Editor, { editing, isLast }) : html !== "" && !summary && h(FoldableProse, { message }),
+    summary && h(Summary, { message, summary, act: change }),
+    left && h(Removal, { left, act: change }),
+    excerpt && h(ExcerptOrigin, { excerpt }),
+    files.length > 0 && h(AttachedFiles, { files }),
     h(Tools, { message, act }),
     hasFoot && !editing && h(MessageFoot, of),
   );
 }
 
 /** Callbacks deliver every message as a new object. Only a message with other content is rendered again. */
-const isSameMessage = (before, after) =>
-  before.editing === after.editing &&
-  before.act === after.act &&
-  before.isLast === after.isLast &&
-  before.isUnanswered === after.isUnanswered &&
-  before.modelName === after.modelName &&
-  before.isReadOnly === after.isReadOnly &&
-  before.isReader === after.isReader &&
-  (before.message === after.message || JSON.stringify(before.message) === JSON.stringify(after.message));
+const isSameMessage = ({ message: shown, ...before }, { message, ...after }) =>
+  Object.entries(before).every(([name, value]) => after[name] === value) &&
+  (shown === message || JSON.stringify(shown) === JSON.stringify(message));
 
 export const Message = memo(MessageArticle, isSameMessage);

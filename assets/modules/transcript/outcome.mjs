@@ -1,17 +1,19 @@
 /** Banners under the last message: how the answer ended, the last operation, a rerun, and what was removed. */
 import { buildAddress } from "../browser/addresses.mjs";
-import { icon } from "../controls/icons.mjs";
+import { button, iconButton } from "../controls/buttons.mjs";
+import { icon, withIcon } from "../controls/icons.mjs";
 import { comparePlace } from "../dialogs/places.mjs";
 import { FullText } from "../message/full-text.mjs";
 import { formatCount } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { describeSpeaker } from "./message.mjs";
 
-const { createElement: h, useState } = window.React;
+const { createElement: h } = window.React;
+
+const quiet = (label, onClick, more = {}) => button("quiet-button", label, onClick, more);
 
 /** @param {{rerun: import("../state/types.mjs").RerunView, act: Function}} props */
 export function RerunBanner({ rerun, act }) {
-  const button = (label, onClick) => h("button", { type: "button", className: "quiet-button", onClick }, label);
   return h(
     "div",
     { className: "outcome rerun", role: "status", "data-testid": "rerun" },
@@ -20,10 +22,10 @@ export function RerunBanner({ rerun, act }) {
     h(
       "div",
       { className: "outcome-buttons" },
-      rerun.asking && button(_("Stop asking"), () => act("stop-rerun")),
-      !rerun.asking && !rerun.complete && !rerun.waiting && button(_("Go on"), () => act("continue-rerun")),
-      !rerun.asking && button(_("Compare"), () => comparePlace(rerun.place)),
-      rerun.closable && !rerun.asking && button(_("Dismiss"), () => act("dismiss")),
+      rerun.asking && quiet(_("Stop asking"), () => act("stop-rerun")),
+      !rerun.asking && !rerun.complete && !rerun.waiting && quiet(_("Go on"), () => act("continue-rerun")),
+      !rerun.asking && quiet(_("Compare"), () => comparePlace(rerun.place)),
+      rerun.closable && !rerun.asking && quiet(_("Dismiss"), () => act("dismiss")),
     ),
   );
 }
@@ -41,44 +43,26 @@ export function PrintNote({ data: { thread, earlier, later } }) {
   );
 }
 
-const { createPortal } = window.ReactDOM;
-
 /** @param {{removed: import("../state/types.mjs").RemovedPartView, act: Function|null}} props */
 function RemovedPart({ removed: { messages, count, address }, act }) {
-  const [isOpen, setOpen] = useState(false);
+  const title = _("{messages} removed", { messages: formatCount(count, "message") });
   const hidden = count - messages.length;
+  const noun = messages.length > 0 ? "more message" : "message";
   return h(
     "div",
-    {
-      className: "removed-part", role: "group",
-      "aria-label": _("{messages} removed", { messages: formatCount(count, "message") }), "data-testid": "removed",
-    },
+    { className: "removed-part", role: "group", "aria-label": title, "data-testid": "removed" },
     messages.map(({ id, role, person, text }) =>
-      h(
-        "p",
-        { key: id, className: `removed-message removed-${role}` },
+      h("p", { key: id, className: `removed-message removed-${role}` },
         h("span", { className: "visually-hidden" }, _("Removed. {role}: ", { role: describeSpeaker({ role, person }) })),
         text,
       ),
     ),
-    h(
-      "p",
-      { className: "removed-more" },
+    h("p", { className: "removed-more" },
       hidden > 0
-        ? _("{messages}, until you write or undo", {
-            messages: formatCount(hidden, messages.length > 0 ? "more message" : "message"),
-          })
+        ? _("{messages}, until you write or undo", { messages: formatCount(hidden, noun) })
         : _("Until you write or undo"),
-      h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, _("Open")),
+      h(FullText, { name: _("Open"), title, address, act }),
     ),
-    isOpen &&
-      createPortal(
-        h(FullText, {
-          title: _("{messages} removed", { messages: formatCount(count, "message") }), address, act,
-          onClose: () => setOpen(false),
-        }),
-        document.body,
-      ),
   );
 }
 
@@ -103,11 +87,6 @@ export function Outcome({ run, isInData, isGraph, isAlone, last, act, onDismiss 
   const isError = run.state === "failed" && Boolean(run.error);
   const isAtLimit = run.state === "stopped" && Boolean(run.error); // the agent goes on with a fresh budget
   const canContinue = isAtLimit || isCut;
-  const button = (label, type, sign) =>
-    h("button", { type: "button", className: "quiet-button", onClick: () => act(type) },
-      sign && icon(sign),
-      label,
-    );
   const dismiss = () => {
     onDismiss();
     act("dismiss");
@@ -126,9 +105,9 @@ export function Outcome({ run, isInData, isGraph, isAlone, last, act, onDismiss 
     ),
     isInData &&
       h("div", { className: "outcome-buttons" },
-        canContinue && !run.compacts && button(_("Continue"), "continue"),
-        (isError || !canContinue) && !run.compacts && button(_("Retry"), "retry", "arrow-repeat"),
-        h("button", { type: "button", className: "quiet-button", onClick: dismiss }, _("Dismiss")),
+        canContinue && !run.compacts && quiet(_("Continue"), () => act("continue")),
+        (isError || !canContinue) && !run.compacts && quiet(withIcon("arrow-repeat", _("Retry")), () => act("retry")),
+        quiet(_("Dismiss"), dismiss),
       ),
   );
 }
@@ -156,37 +135,15 @@ function describeStop(run, isCut, isAlone) {
  * @param {{notice: import("../state/types.mjs").Notice, act: Function}} props
  */
 export function NoticeBanner({ notice, act }) {
+  const { text, place = "" } = notice;
+  const [before, ...after] = place === "" ? [text] : text.split(place);
   return h(
     "div",
     { className: "notice", role: "status" },
     icon("signpost-split"),
-    h(NoticeText, { notice }),
-    h(
-      "button",
-      { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo") },
-      icon("undo"),
-      _("Undo"),
-    ),
-    notice.keepable &&
-      h(
-        "button",
-        { type: "button", className: "quiet-button keep", onClick: () => act("keep-removed") },
-        _("Keep as branch"),
-      ),
-    h(
-      "button",
-      {
-        type: "button", className: "icon-button", "aria-label": _("Close notice"), title: _("Close"),
-        onClick: () => act("close-notice"),
-      },
-      icon("x-lg"),
-    ),
+    h("p", null, before, after.length > 0 && h("strong", null, place), after.join(place)),
+    quiet(withIcon("undo", _("Undo")), () => act("undo"), { "data-testid": "undo" }),
+    notice.keepable && button("quiet-button keep", _("Keep as branch"), () => act("keep-removed")),
+    iconButton("x-lg", _("Close notice"), () => act("close-notice"), { title: _("Close") }),
   );
-}
-
-/** The text, with the restored place in bold. */
-function NoticeText({ notice: { text, place } }) {
-  const start = place ? text.indexOf(place) : -1;
-  if (start < 0) return h("p", null, text);
-  return h("p", null, text.slice(0, start), h("strong", null, place), text.slice(start + place.length));
 }

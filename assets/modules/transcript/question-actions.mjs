@@ -1,9 +1,9 @@
 /** Decisions about the calls that a graph asks about. */
+import { Decisions } from "../message/decisions.mjs";
 import { writeObject } from "../words/field-values.mjs";
 import { _ } from "../words/words.mjs";
-import { TextForm } from "./question-fields.mjs";
 
-const { createElement: h, useRef, useState } = window.React;
+const { createElement: h, useState } = window.React;
 
 const DECISIONS = { approve: _("Approve"), edit: _("Change arguments"), respond: _("Answer instead"), reject: _("Reject") };
 const FORMS = ["edit", "respond"];
@@ -53,68 +53,44 @@ function writeMiddlewareDecision({ name }, { kind, arguments: args, text }) {
 /** @param {import("../state/types.mjs").ActionView} action @param {Decision} decision */
 function writeInboxAnswer({ name }, { kind, arguments: args, text }) {
   if (kind === "edit") {
-    const changed = writeObject({ action: JSON.stringify(name), args: String(args) });
-    return writeObject({ type: '"edit"', args: changed });
+    return writeObject({ type: '"edit"', args: writeObject({ action: JSON.stringify(name), args: String(args) }) });
   }
   if (kind === "respond") return JSON.stringify({ type: "response", args: text });
   return JSON.stringify({ type: kind === "approve" ? "accept" : "ignore", args: null });
 }
 
 function ActionPart({ action, chosen, isPending, findText, onText, onDecide }) {
-  const [form, setForm] = useState(() => FORMS.find(findText) ?? null); // that of a text that was kept
-  const root = useRef(null);
-  const isPressed = useRef(false); // a form that is there again leaves the focus where it is
   const kinds = Object.keys(DECISIONS).filter((kind) => action.decisions.includes(kind));
-  const choose = (kind) => {
-    isPressed.current = true;
-    if (FORMS.includes(kind)) setForm(form === kind ? null : kind);
-    else onDecide({ kind });
-  };
-  const cancel = () => {
-    root.current.querySelector('[aria-expanded="true"]').focus(); // before the pressed button disappears
-    onText(form, undefined);
-    setForm(null);
-  };
+  const choices = kinds.map((kind) => ({
+    kind, name: DECISIONS[kind], isMain: kind === "approve", isPressed: chosen === kind,
+    ...(FORMS.includes(kind) ? { form: buildForm(kind, action, findText, onText, onDecide) }
+      : { decide: () => onDecide({ kind }) }),
+  }));
   return h(
-    "div",
-    { className: "question-action", ref: root },
+    Decisions,
+    {
+      className: "question-action", choices, isPending, opened: FORMS.find(findText), // that of a text that was kept
+      onCancel: (kind) => onText(kind, undefined),
+    },
     h("p", null, h("strong", null, action.name), action.description && `: ${action.description}`),
-    form !== "edit" && h("pre", { className: "question-text", tabIndex: 0, "aria-label": _("Arguments") }, action.arguments),
-    h("div", { className: "question-buttons" },
-      kinds.map((kind) => h(DecisionButton, { key: kind, kind, chosen, form, isPending, onClick: () => choose(kind) })),
-    ),
-    form !== null &&
-      h(DecisionForm, {
-        key: form, kind: form, action, isPending, hasFocus: isPressed.current, given: findText(form),
-        onText: (text) => onText(form, text), onDecide, onCancel: cancel,
-      }),
+    h("pre", { className: "question-text", tabIndex: 0, "aria-label": _("Arguments") }, action.arguments),
   );
 }
 
-const DecisionButton = ({ kind, chosen, form, isPending, onClick }) =>
-  h(
-    "button",
-    {
-      type: "button",
-      className: `btn ${kind === "approve" && form === null ? "btn-primary" : "btn-outline-secondary"}`,
-      "aria-disabled": isPending || undefined,
-      "aria-pressed": chosen === kind || undefined,
-      "aria-expanded": FORMS.includes(kind) ? form === kind : undefined,
-      onClick,
-    },
-    DECISIONS[kind],
-  );
-
 /** Other arguments for a call, or an answer in its place. */
-function DecisionForm({ kind, action, isPending, hasFocus, given, onText, onDecide, onCancel }) {
-  const isEdit = kind === "edit";
-  return h(TextForm, {
-    label: isEdit ? _("Arguments, as JSON") : _("Answer instead of the tool"), isCode: isEdit, isPending, hasFocus,
-    action: isEdit ? _("Run with these") : undefined, text: given ?? (isEdit ? action.arguments : ""),
-    findProblem: isEdit ? (text) => (isObject(text) ? null : NOT_JSON_TEXT) : undefined,
-    onText: (text) => onText(isEdit && text === action.arguments ? undefined : text),
-    onSend: (text) => onDecide(isEdit ? { kind, arguments: text } : { kind, text }), onCancel,
-  });
+function buildForm(kind, action, findText, onText, onDecide) {
+  const text = findText(kind);
+  if (kind === "respond")
+    return {
+      label: _("Answer instead of the tool"), isCode: false, text: text ?? "",
+      onText: (typed) => onText(kind, typed), onSend: (sent) => onDecide({ kind, text: sent }),
+    };
+  return {
+    label: _("Arguments, as JSON"), action: _("Run with these"), isCode: true, text: text ?? action.arguments,
+    findProblem: (sent) => (isObject(sent) ? null : NOT_JSON_TEXT),
+    onText: (typed) => onText(kind, typed === action.arguments ? undefined : typed),
+    onSend: (sent) => onDecide({ kind, arguments: sent }),
+  };
 }
 
 /** @returns {boolean} whether a text is a JSON object */

@@ -1,4 +1,6 @@
 /** The questions of a user graph that waits: decisions about calls, a form, or an answer as text or JSON. */
+import { button } from "../controls/buttons.mjs";
+import { Problem } from "../message/decisions.mjs";
 import { Prose } from "../message/prose.mjs";
 import { isFocusUnclaimed, restFocus } from "../page/lost-focus.mjs";
 import { useSinglePress } from "../requests/tracked-request.mjs";
@@ -57,61 +59,42 @@ const Draft = ({ draft: { agent, html } }) =>
     h(Prose, { html }),
   );
 
+const ContinuePart = ({ isPending, answer }) =>
+  h("div", { className: "answer-buttons" },
+    button("btn btn-primary", _("Go on"), () => answer(""), { "aria-disabled": isPending || undefined }),
+  );
+
 const PARTS = {
-  middleware: ActionsPart,
-  inbox: ActionsPart,
-  form: FormPart,
-  text: TextPart,
-  json: TextPart,
-  continue: ContinuePart,
+  middleware: ActionsPart, inbox: ActionsPart, form: FormPart, text: TextPart, json: TextPart, continue: ContinuePart,
 };
 
 function Question({ thread, question, drafts, answers }) {
+  const { key, style, text, is_code: isCode, answer_schema: schema, actions } = question;
   const label = useId();
   const root = useRef(null);
   const [texts, setTexts] = useState(() => readAnswer(thread, question, answers.failed));
   const { isPending, press, release } = useSinglePress();
-  const problem = answers.problems[question.key];
+  const problem = answers.problems[key];
   useEffect(() => void (problem && release()), [problem]);
   useFocusAfter(root);
-  const answer = (text) => press(() => answers.send(question, text));
   const onText = (typed) => {
-    storeAnswer(thread, question.key, { ...texts, ...typed });
+    storeAnswer(thread, key, { ...texts, ...typed });
     setTexts({ ...texts, ...typed });
   };
+  const shown = { className: "question-text", tabIndex: 0 };
+  const title = (words, id = undefined) => h("p", { id, className: "question-title" }, words);
   return h(
     "div",
     {
-      className: "question", role: "group", "aria-labelledby": label, "data-testid": "question",
-      "data-style": question.style, ref: root,
+      className: "question", role: "group", "aria-labelledby": label, ref: root,
+      "data-testid": "question", "data-style": style,
     },
     drafts.map((draft, place) => h(Draft, { key: place, draft })),
-    h(
-      "p",
-      { id: label, className: "question-title" },
-      question.actions.length > 0 ? _("The graph asks for your decision.") : _("The graph asks:"),
-    ),
-    question.text !== "" &&
-      h(question.is_code ? "pre" : "p", { className: "question-text", tabIndex: 0 }, question.text),
-    question.answer_schema !== "" && h(AnswerSchema, { schema: question.answer_schema }),
-    h(PARTS[question.style], { question, texts, onText, isPending, answer }),
-    problem && h("p", { className: "question-problem", role: "alert" }, problem),
-  );
-}
-
-const AnswerSchema = ({ schema }) => [
-  h("p", { key: "title", className: "question-title" }, _("The answer's JSON schema:")),
-  h("pre", { key: "schema", className: "question-text", tabIndex: 0 }, schema),
-];
-
-function ContinuePart({ isPending, answer }) {
-  return h(
-    "div",
-    { className: "question-buttons" },
-    h(
-      "button",
-      { type: "button", className: "btn btn-primary", "aria-disabled": isPending || undefined, onClick: () => answer("") },
-      _("Go on"),
-    ),
+    title(actions.length > 0 ? _("The graph asks for your decision.") : _("The graph asks:"), label),
+    text !== "" && h(isCode ? "pre" : "p", shown, text),
+    schema !== "" && title(_("The answer's JSON schema:")),
+    schema !== "" && h("pre", shown, schema),
+    h(PARTS[style], { question, texts, onText, isPending, answer: (sent) => press(() => answers.send(question, sent)) }),
+    h(Problem, { problem }),
   );
 }
