@@ -12,7 +12,7 @@ import { beginPanels, readPanels, watchReturns } from "./modules/state/panels.mj
 import { watchPerson } from "./modules/requests/session.mjs";
 import { Time } from "./modules/words/clock.mjs";
 import { markToast, showUpdateToast, watchToast } from "./modules/controls/toast.mjs";
-import { Message } from "./modules/message/message.mjs";
+import { Message } from "./modules/message/read-only-message.mjs";
 import { watchFormulaCopies } from "./modules/controls/copying.mjs";
 import { watchExports } from "./modules/page/exporting.mjs";
 import { watchFileLinks } from "./modules/page/file-links.mjs";

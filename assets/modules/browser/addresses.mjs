@@ -36,7 +36,9 @@ export const isOfPage = (pathname) => pathname === ROOT || pathname.startsWith(T
 /** @returns {string|null} the conversation that an address names; it may be gone */
 export function readThread(pathname) {
   try {
-    return pathname.startsWith(THREADS) ? decodeThread(pathname.slice(THREADS.length)) : null;
+    return pathname.startsWith(THREADS)
+      ? decodeURIComponent(pathname.slice(THREADS.length)).replace(/^(\.{1,2}~*)~$/, "$1")
+      : null;
   } catch {
     return null; // the server names such an address no conversation
   }
@@ -59,12 +61,9 @@ export function buildAddress(thread, place = {}) {
 export function parseAddress({ pathname, search }) {
   const query = new URLSearchParams(search);
   const kind = KINDS.find((each) => query.get(each));
-  if (!kind || !pathname.startsWith(THREADS)) return null;
-  return { thread: decodeThread(pathname.slice(THREADS.length)), kind, id: String(query.get(kind)) };
+  const thread = readThread(pathname);
+  return kind && thread !== null ? { thread, kind, id: String(query.get(kind)) } : null;
 }
 
 /** @param {string} thread @returns {string} a segment of an address; “.” and “..” would lead to another one */
 const encodeThread = (thread) => encodeURIComponent(thread.replace(/^\.{1,2}~*$/, "$&~"));
-
-/** @param {string} segment @returns {string} Throws `URIError`. */
-const decodeThread = (segment) => decodeURIComponent(segment).replace(/^(\.{1,2}~*)~$/, "$1");

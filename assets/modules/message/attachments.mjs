@@ -1,23 +1,23 @@
 /** The files of a message. */
+import { button } from "../controls/buttons.mjs";
+import { useDialog } from "../controls/dialog.mjs";
 import { icon } from "../controls/icons.mjs";
 import { fetchAsPage } from "../requests/session.mjs";
-import { getOpenThread, showPlace } from "../state/show-message.mjs";
+import { getOpenThread, openPlace } from "../state/show-message.mjs";
 import { formatSize } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 
-const { createElement: h, useEffect, useRef, useState } = window.React;
+const { Fragment, createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
+const { createPortal } = window.ReactDOM;
 
 const GONE_TEXT = _("The origin of this note is not in this conversation.");
 
 /** @param {{excerpt: import("../state/types.mjs").ExcerptView}} props */
 export function ExcerptOrigin({ excerpt: { origin, address } }) {
-  const show = () => showPlace(getOpenThread(), address, _("origin of the note"), GONE_TEXT);
-  return h(
-    "p",
-    { className: "note-left quiet" },
-    h(
-      "button",
-      { type: "button", className: "text-button", title: _("From {origin}", { origin }), onClick: show },
+  const onClick = () =>
+    openPlace(getOpenThread(), address, _("origin of the note"), { goneText: GONE_TEXT, stays: true });
+  return h("p", { className: "note-left quiet" },
+    h("button", { type: "button", className: "text-button", title: _("From {origin}", { origin }), onClick },
       icon("signpost-2"),
       _(" Show its origin"),
     ),
@@ -38,21 +38,46 @@ export function AttachedFiles({ files }) {
 }
 
 function Picture({ file }) {
-  const { place, source, isLost, setLost } = usePicture(file.address);
+  const { name, size, address } = file;
+  const { place, source, isLost, setLost } = usePicture(address);
+  const [isLarge, setLarge] = useState(false);
   if (isLost)
-    return h(
-      "span",
-      { className: "attached-chip attached-lost" },
+    return h("span", { className: "attached-chip attached-lost" },
       icon("exclamation-triangle"),
-      _("{name} is damaged and is not shown.", { name: file.name }),
+      _("{name} is damaged and is not shown.", { name }),
     );
   return h(
-    "button",
-    {
-      ref: place, type: "button", className: "attached-picture", "aria-label": _("Open {name}", { name: file.name }),
-      title: `${file.name} · ${formatSize(file.size)}`, onClick: () => source && enlarge(file, source),
-    },
-    h("img", { src: source, alt: file.name, onError: () => setLost(true) }),
+    Fragment,
+    null,
+    h(
+      "button",
+      {
+        ref: place, type: "button", className: "attached-picture", "aria-label": _("Open {name}", { name }),
+        title: `${name} · ${formatSize(size)}`, onClick: () => source && setLarge(true),
+      },
+      h("img", { src: source, alt: name, onError: () => setLost(true) }),
+    ),
+    isLarge && h(LargePicture, { file, source, onClose: () => setLarge(false) }),
+  );
+}
+
+/** A fetched picture in a dialog, which a click outside of it closes. */
+function LargePicture({ file: { name, size, address }, source, onClose }) {
+  const dialog = useDialog(onClose);
+  const close = useRef(null);
+  useLayoutEffect(() => close.current.focus(), []); // after the dialog has focused the first link
+  const onCancel = (event) => (event.preventDefault(), onClose());
+  const onClick = (event) => event.target === dialog.current && onClose();
+  return createPortal(
+    h("dialog", { ref: dialog, className: "attached-large", "aria-label": name, onCancel, onClick },
+      h("img", { src: source, alt: name }),
+      h("div", { className: "attached-bar" },
+        h("p", null, `${name} · ${formatSize(size)}`),
+        h("a", { href: address, download: name, className: "btn btn-primary" }, _("Download")),
+        button("btn btn-secondary", _("Close"), onClose, { ref: close }),
+      ),
+    ),
+    document.body,
   );
 }
 
@@ -93,33 +118,4 @@ function Download({ file }) {
     h("span", { className: "attached-name", title: file.name }, file.name),
     h("span", { className: "attached-size" }, formatSize(file.size)),
   );
-}
-
-/** Show a fetched picture in a native dialog: Escape closes it and returns the focus. */
-function enlarge(file, source) {
-  const make = (tag, properties, ...children) => {
-    const element = Object.assign(document.createElement(tag), properties);
-    element.append(...children);
-    return element;
-  };
-  const dialog = make("dialog", { className: "attached-large", ariaLabel: file.name });
-  const close = make("button", {
-    type: "button",
-    className: "btn btn-secondary",
-    textContent: _("Close"),
-    onclick: () => dialog.close(),
-  });
-  const keep = make("a", {
-    href: file.address,
-    download: file.name,
-    className: "btn btn-primary",
-    textContent: _("Download"),
-  });
-  const name = make("p", { textContent: `${file.name} · ${formatSize(file.size)}` });
-  dialog.append(make("img", { src: source, alt: file.name }), make("div", { className: "attached-bar" }, name, keep, close));
-  dialog.onclick = (event) => event.target === dialog && dialog.close(); // outside the picture
-  dialog.onclose = () => dialog.remove();
-  document.body.append(dialog);
-  dialog.showModal();
-  close.focus();
 }

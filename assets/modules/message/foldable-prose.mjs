@@ -1,7 +1,8 @@
 /** The text of a message, folded if it is long, and the link to the rest that the page does not hold. */
 import { buildThreadApi } from "../browser/addresses.mjs";
 import { usePageOption } from "../browser/page-options.mjs";
-import { fetchAsPage } from "../requests/session.mjs";
+import { button } from "../controls/buttons.mjs";
+import { send } from "../requests/send.mjs";
 import { _ } from "../words/words.mjs";
 import { Prose } from "./prose.mjs";
 import { ShowAll } from "./show-all.mjs";
@@ -23,26 +24,20 @@ export function FoldableProse({ message }) {
   const [isFolded, setFolded] = useState(!unfoldedIds.has(id));
   const [maxLines, maxChars] = UNFOLDED[role] ?? UNFOLDED.assistant;
   const isLong = text.length > maxChars || text.split("\n", maxLines + 1).length > maxLines;
-  const unfold = () => {
-    unfoldedIds.add(id);
-    setFolded(false);
+  const fold = (isWanted) => {
+    unfoldedIds[isWanted ? "delete" : "add"](id);
+    setFolded(isWanted);
   };
-  const fold = () => {
-    unfoldedIds.delete(id);
-    setFolded(true);
-  };
-  if (!isLong) return h(Fragment, null, h(Prose, { html, place }), h(ShowAll, { more }));
-  const button = {
-    type: "button",
-    className: "quiet-button",
-    "aria-expanded": !isFolded,
-    onClick: isFolded ? unfold : fold,
-  };
+  const onReach = isLong && isFolded ? () => fold(false) : undefined;
+  const label = isFolded ? _("Show more") : _("Show less");
   return h(
     Fragment,
     null,
-    h(Prose, { html, place, onReach: isFolded ? unfold : undefined }),
-    h("p", { className: "show-all" }, h("button", button, isFolded ? _("Show more") : _("Show less"))),
+    h(Prose, { html, place, onReach }),
+    isLong &&
+      h("p", { className: "show-all" },
+        button("quiet-button", label, () => fold(!isFolded), { "aria-expanded": !isFolded }),
+      ),
     h(ShowAll, { more }),
   );
 }
@@ -57,24 +52,12 @@ function useShownHtml({ id, role, html }) {
     if (!isWanted || formattedById.has(id)) return undefined;
     const controller = new AbortController();
     const { thread } = place.current.closest("[data-thread]").dataset;
-    fetchFormatted(buildThreadApi(thread, `messages/${id}/formatted`), controller.signal).then(
-      (formatted) => {
-        if (formatted === null) return;
-        formattedById.set(id, formatted);
-        setFormattedId(id);
-      },
-    );
+    send(buildThreadApi(thread, `messages/${id}/formatted`), { signal: controller.signal }).then(({ reply }) => {
+      if (reply === null) return; // the question stays as it was written
+      formattedById.set(id, reply.html);
+      setFormattedId(id);
+    });
     return () => controller.abort();
   }, [isWanted, id]);
   return { place, html: (isWanted && formattedById.get(id)) || html };
-}
-
-/** @returns {Promise<string|null>} null when it cannot be read: then the question stays as it was written */
-async function fetchFormatted(address, signal) {
-  try {
-    const reply = await fetchAsPage(address, { signal });
-    return reply.ok ? (await reply.json()).html : null;
-  } catch {
-    return null;
-  }
 }

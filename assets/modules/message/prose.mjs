@@ -7,26 +7,32 @@ import { downloadCode, writeTable } from "./prose-tools.mjs";
 
 const { createElement: h, useLayoutEffect, useRef } = window.React;
 
+/** @param {string} tag @param {Record<string, any>} properties @param {...(Node|string)} children */
+function build(tag, { data = {}, ...properties }, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  Object.assign(element.dataset, data);
+  element.append(...children);
+  return element;
+}
+
 let linkedLists = 0;
 
 /** @param {HTMLElement} root of the text @param {HTMLElement} list of its footnotes */
 function linkFootnotes(root, list) {
   list.dataset.ready = "";
-  list.setAttribute("aria-label", _("Footnotes"));
+  list.ariaLabel = _("Footnotes");
   linkedLists += 1;
-  const notes = /** @type {HTMLCollectionOf<HTMLElement>} */ (list.children);
-  for (const note of notes) linkFootnote(root, note, `footnote-${linkedLists}-${note.dataset.footnote}`);
+  for (const note of list.children) linkFootnote(root, /** @type {HTMLElement} */ (note));
 }
 
-/** @param {HTMLElement} root @param {HTMLElement} note @param {string} id */
-function linkFootnote(root, note, id) {
-  note.id = id;
-  note.tabIndex = -1;
-  const marks = [...root.querySelectorAll("sup[data-footnote]")].filter(
-    (mark) => mark.dataset.footnote === note.dataset.footnote,
-  );
+/** @param {HTMLElement} root @param {HTMLElement} note */
+function linkFootnote(root, note) {
+  const { footnote = "" } = note.dataset;
+  const id = `footnote-${linkedLists}-${footnote}`;
+  Object.assign(note, { id, tabIndex: -1 });
+  const marks = root.querySelectorAll(`sup[data-footnote="${CSS.escape(footnote)}"]`);
   marks.forEach((mark, place) => {
-    const link = buildLink(mark.dataset.footnote, id, _("Footnote {footnote}", { footnote: mark.dataset.footnote }));
+    const link = buildLink(footnote, id, _("Footnote {footnote}", { footnote }));
     link.id = `${id}-mark-${place}`;
     mark.replaceChildren(link);
   });
@@ -34,12 +40,8 @@ function linkFootnote(root, note, id) {
     (note.lastElementChild ?? note).append(" ", buildLink("↩\ufe0e", `${id}-mark-0`, _("Back to the text")));
 }
 
-function buildLink(text, target, name) {
-  const link = document.createElement("a");
-  Object.assign(link, { className: "footnote-link", href: `#${target}`, textContent: text });
-  link.setAttribute("aria-label", name);
-  return link;
-}
+const buildLink = (text, target, name) =>
+  build("a", { className: "footnote-link", href: `#${target}`, ariaLabel: name }, text);
 
 /** Follow a link between a footnote and its mark, without a change of the page's address. @param {MouseEvent} event */
 function followFootnote(event) {
@@ -56,7 +58,11 @@ function followFootnote(event) {
 }
 
 const COPIED_FOR_MS = 1600;
-const TABLE_SIGNS = { csv: "filetype-csv", markdown: "markdown" };
+const WRAP = ["wrap", _("Wrap lines"), "text-wrap"];
+const DOWNLOAD = ["download", _("Download code"), "download"];
+const COPY = ["copy", _("Copy code"), "copy"];
+const COPY_CSV = ["csv", _("Copy table as CSV"), "filetype-csv"];
+const COPY_MARKDOWN = ["markdown", _("Copy table as Markdown"), "markdown"];
 
 const buildIconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="${getIconAddress(name)}"></use></svg>`;
 
@@ -71,60 +77,30 @@ export function decorateProse(root) {
   for (const list of root.querySelectorAll(".footnotes:not([data-ready])")) linkFootnotes(root, list);
 }
 
+/** Properties of what the keyboard scrolls. */
+const describeScroller = (name) => ({ tabIndex: 0, role: "group", ariaLabel: name });
+
 function decorateCode(block) {
+  const { language } = block.dataset;
   block.dataset.ready = "";
-  const code = block.querySelector("pre");
-  if (code) {
-    code.tabIndex = 0;
-    code.setAttribute("role", "group");
-    code.setAttribute("aria-label", _("{language} code", { language: block.dataset.language || "plain" }));
-  }
-  block.append(
-    buildTools([
-      ["wrap", _("Wrap lines"), "text-wrap"],
-      ["download", _("Download code"), "download"],
-      ["copy", _("Copy code"), "copy"],
-    ]),
-  );
+  Object.assign(block.querySelector("pre") ?? {}, describeScroller(_("{language} code", { language: language || "plain" })));
+  block.append(buildTools(WRAP, DOWNLOAD, COPY));
 }
 
 function decorateTable(table) {
-  const frame = document.createElement("div");
-  const scroller = document.createElement("div");
-  frame.className = "table-frame";
-  scroller.className = "wide-content";
-  scroller.tabIndex = 0;
-  scroller.setAttribute("role", "group");
-  scroller.setAttribute("aria-label", _("Table"));
-  table.replaceWith(frame);
+  const scroller = build("div", { className: "wide-content", ...describeScroller(_("Table")) });
+  table.replaceWith(build("div", { className: "table-frame" }, scroller, buildTools(COPY_CSV, COPY_MARKDOWN)));
   scroller.append(table);
-  frame.append(
-    scroller,
-    buildTools([
-      ["csv", _("Copy table as CSV"), "filetype-csv"],
-      ["markdown", _("Copy table as Markdown"), "markdown"],
-    ]),
-  );
 }
 
-/** @param {[string, string, string][]} buttons their action, name and icon */
-function buildTools(buttons) {
-  const tools = document.createElement("div");
-  tools.className = "prose-tools";
-  for (const [action, name, sign] of buttons) {
-    const button = document.createElement("button");
-    Object.assign(button, {
-      type: "button",
-      className: `prose-tool ${action}-tool`,
-      title: name,
-      innerHTML: buildIconHtml(sign),
+/** @param {any[]} tools each with its action, name and icon */
+function buildTools(...tools) {
+  const button = ([tool, name, sign]) =>
+    build("button", {
+      type: "button", className: `prose-tool ${tool}-tool`, title: name, ariaLabel: name, innerHTML: buildIconHtml(sign),
+      ariaPressed: tool === "wrap" ? "false" : null, data: { tool, sign },
     });
-    button.dataset.tool = action;
-    button.setAttribute("aria-label", name);
-    if (action === "wrap") button.setAttribute("aria-pressed", "false");
-    tools.append(button);
-  }
-  return tools;
+  return build("div", { className: "prose-tools" }, ...tools.map(button));
 }
 
 /**
@@ -138,24 +114,25 @@ export function runProseTool(event, announce) {
   const button = /** @type {Element} */ (event.target).closest?.("[data-tool]");
   const code = button?.closest(".code")?.querySelector("pre");
   const table = button?.closest(".table-frame")?.querySelector("table");
-  if (!button || (!code && !table)) return;
-  const tool = button.dataset.tool ?? "";
-  if (code && tool === "wrap") button.setAttribute("aria-pressed", `${code.toggleAttribute("data-wrapped")}`);
-  else if (code && tool === "download")
-    downloadCode(code, code.closest(".code")?.dataset.language ?? "");
-  else if (code && tool === "copy")
-    showCopied(button, "copy", _("Code copied"), announce, copyText(code.textContent.replace(/\n$/, ""), code));
+  if (code) runCodeTool(button, code, announce);
   else if (table)
-    showCopied(button, TABLE_SIGNS[tool], _("Table copied"), announce, copyText(writeTable(table, tool), table));
+    showCopied(button, _("Table copied"), announce, copyText(writeTable(table, button?.dataset.tool ?? ""), table));
+}
+
+function runCodeTool(button, code, announce) {
+  const { tool } = button.dataset;
+  if (tool === "wrap") button.ariaPressed = `${code.toggleAttribute("data-wrapped")}`;
+  else if (tool === "download") downloadCode(code, code.closest(".code").dataset.language ?? "");
+  else showCopied(button, _("Code copied"), announce, copyText(code.textContent.replace(/\n$/, ""), code));
 }
 
 /** @param {Promise<boolean>} copying */
-async function showCopied(button, sign, text, announce, copying) {
+async function showCopied(button, text, announce, copying) {
   const isCopied = await copying;
   button.innerHTML = buildIconHtml(isCopied ? "check-lg" : "exclamation-circle");
   if (isCopied) announce(text);
   else showToast(explainSelection());
-  setTimeout(() => (button.innerHTML = buildIconHtml(sign)), COPIED_FOR_MS);
+  setTimeout(() => (button.innerHTML = buildIconHtml(button.dataset.sign)), COPIED_FOR_MS);
 }
 
 /**

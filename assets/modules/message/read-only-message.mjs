@@ -1,6 +1,7 @@
 /** A message without actions, for dialogs. */
+import { showToast } from "../controls/toast.mjs";
 import { _ } from "../words/words.mjs";
-import { Prose } from "./prose.mjs";
+import { Prose, runProseTool } from "./prose.mjs";
 import { ShowAll, ShowAllCalls } from "./show-all.mjs";
 import { ToolCard } from "./tool-card.mjs";
 
@@ -15,9 +16,7 @@ export function ReadOnlyMessage({ message, isNamed = true }) {
     "section",
     null,
     (isNamed || isCut) &&
-      h(
-        "h3",
-        { className: "tool-label" },
+      h("h3", { className: "tool-label" },
         message.person || SPEAKER_NAMES[message.role],
         isCut && h("span", { className: "cut-off" }, _(" · Cut off")),
       ),
@@ -28,4 +27,13 @@ export function ReadOnlyMessage({ message, isNamed = true }) {
     message.tools.map((tool) => h(ToolCard, { key: tool.id, tool, act: null })),
     h(ShowAllCalls, { more: message.more_tools }),
   );
+}
+
+/**
+ * A Dash component: a message, or its text alone, with the tools of the text.
+ * @param {{data: {html?: string, message?: import("../state/types.mjs").MessageView, isNamed?: boolean}}} props
+ */
+export function Message({ data }) {
+  const shown = data.message ? h(ReadOnlyMessage, data) : h(Prose, { html: data.html ?? "" });
+  return h("div", { onClick: (event) => runProseTool(event, showToast) }, shown);
 }

@@ -1,17 +1,17 @@
 /** The link from the beginning of a long text to all of it. */
 import { fetchAsPage } from "../requests/session.mjs";
 import { LANGUAGE, _, ngettext } from "../words/words.mjs";
+
 const { createElement: h } = window.React;
+
+const Link = ({ href, hook, children }) =>
+  h("p", { className: "show-all" }, h("a", { href, target: "_blank", rel: "noreferrer", "data-testid": hook }, children));
 
 /** @param {{more: import("../state/types.mjs").MoreView|null}} props */
 export function ShowAll({ more }) {
   if (!more) return null;
   const label = _("Show all ({chars} more characters)", { chars: more.chars.toLocaleString(LANGUAGE) });
-  return h(
-    "p",
-    { className: "show-all" },
-    h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all" }, label),
-  );
+  return h(Link, { href: more.address, hook: "show-all" }, label);
 }
 
 /**
@@ -20,14 +20,9 @@ export function ShowAll({ more }) {
  */
 export function ShowAllCalls({ more }) {
   if (!more) return null;
-  const label = ngettext("Show all ({count} more tool call)", "Show all ({count} more tool calls)", more.count, {
-    count: more.count.toLocaleString(LANGUAGE),
-  });
-  return h(
-    "p",
-    { className: "show-all" },
-    h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all-calls" }, label),
-  );
+  const count = more.count.toLocaleString(LANGUAGE);
+  const label = ngettext("Show all ({count} more tool call)", "Show all ({count} more tool calls)", more.count, { count });
+  return h(Link, { href: more.address, hook: "show-all-calls" }, label);
 }
 
 /**
@@ -37,10 +32,6 @@ export function ShowAllCalls({ more }) {
  */
 export async function fetchWholeText({ text, more }) {
   if (!more) return text;
-  try {
-    const reply = await fetchAsPage(more.address);
-    return reply.ok ? await reply.text() : null;
-  } catch {
-    return null;
-  }
+  const reply = await fetchAsPage(more.address).catch(() => null);
+  return reply?.ok ? reply.text().catch(() => null) : null;
 }

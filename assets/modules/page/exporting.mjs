@@ -4,12 +4,12 @@
  */
 import { buildApi } from "../browser/addresses.mjs";
 import { setProperties } from "../browser/properties.mjs";
+import { saveFile } from "../browser/saved-files.mjs";
 import { watchClicks } from "../controls/listening.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { readRefusal } from "../requests/send.mjs";
 import { fetchAsPage } from "../requests/session.mjs";
 import { _ } from "../words/words.mjs";
-import { saveFile } from "./file-links.mjs";
 import { followRequest } from "./long-request.mjs";
 
 const { useState } = window.React;

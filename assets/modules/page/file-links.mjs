@@ -1,17 +1,9 @@
 /** Open links to files and texts of messages: the browser alone could not add the page's key to the request. */
 import { FILE_LINKS } from "../browser/addresses.mjs";
+import { saveFile } from "../browser/saved-files.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { fetchAsPage } from "../requests/session.mjs";
 import { _ } from "../words/words.mjs";
-
-const KEPT_MS = 60_000; // the browser is still writing the file
-
-/** @param {string} name @param {Blob} content */
-export function saveFile(name, content) {
-  const href = URL.createObjectURL(content);
-  Object.assign(document.createElement("a"), { download: name, href }).click();
-  setTimeout(() => URL.revokeObjectURL(href), KEPT_MS);
-}
 
 /**
  * Fetch the link's content, and save it or show it in a tab. The tab is opened at once: later it would be a blocked popup.

@@ -4,7 +4,7 @@
  */
 import { buildPath, buildThreadApi, parseAddress } from "../browser/addresses.mjs";
 import { showToast } from "../controls/toast.mjs";
-import { fetchAsPage } from "../requests/session.mjs";
+import { send } from "../requests/send.mjs";
 import { _ } from "../words/words.mjs";
 import { getChosenThread } from "./chosen-thread.mjs";
 import { goTo } from "./panels.mjs";
@@ -36,49 +36,33 @@ export function showMessage(thread, message, branch = null) {
  * @returns {{message: string|null, branch: string|null}|null} the message to show in it, once
  */
 export function takeWantedMessage(thread) {
-  if (wanted === null || wanted.thread !== thread) return null;
-  const { message, branch } = wanted;
+  if (wanted?.thread !== thread) return null;
+  const taken = wanted;
   wanted = null;
-  return { message, branch };
+  return taken;
 }
 
 const NOUNS = { message: _("message"), branch: _("branch"), checkpoint: _("checkpoint") };
-const nameNoun = (noun) => NOUNS[noun] ?? noun;
 const UNREADABLE_TEXT = _("Couldn't load the place of this link.");
 
 /**
  * Go to a place: on its branch, to which the conversation switches with Undo, or where it left the conversation. Its
  * conversation is opened at once, and left alone where the reader goes elsewhere before the place is known.
  * @param {string} thread @param {string} address of the place
- * @param {string} noun what is there, as “message”
- * @param {{unreadableText?: string, isWanted?: () => boolean}} [options] a text for when the server does not reply, and
- *   whether the reader still waits for the place when it does
+ * @param {string} kind of what is there, as “message”, or a noun for it
+ * @param {{goneText?: string, unreadableText?: string, stays?: boolean}} [options] texts for when the place is not there any
+ *   more, and when the server does not reply; `stays`: on the current branch
  */
-export async function openPlace(thread, address, noun, { unreadableText = UNREADABLE_TEXT, isWanted = () => true } = {}) {
+export async function openPlace(thread, address, kind, { goneText, unreadableText = UNREADABLE_TEXT, stays = false } = {}) {
   if (getChosenThread().thread !== thread) showMessage(thread, null);
   const { visit } = getChosenThread();
-  const place = await fetchPlace(address, _("This {noun} is no longer there.", { noun: nameNoun(noun) }), unreadableText);
-  if (place === null || !isWanted() || visit !== getChosenThread().visit) return;
-  if (place.standing === "branch" && place.there !== null) showMessage(thread, place.there, place.branch_id);
+  const noun = NOUNS[kind] ?? kind;
+  const { reply: place, status } = await send(address);
+  if (place === null)
+    return showToast(status === 404 ? (goneText ?? _("This {noun} is no longer there.", { noun })) : unreadableText);
+  if (visit !== getChosenThread().visit) return;
+  if (place.standing === "branch" && place.there !== null && !stays) showMessage(thread, place.there, place.branch_id);
   else showNearest(thread, place, noun);
-}
-
-/**
- * Show a place from the current branch, which stays.
- * @param {string} thread @param {string} address of the place
- * @param {string} noun what is there @param {string} goneText shown when it is not there any more
- */
-export async function showPlace(thread, address, noun, goneText) {
-  const { visit } = getChosenThread();
-  const place = await fetchPlace(address, goneText, UNREADABLE_TEXT);
-  if (place !== null && visit === getChosenThread().visit) showNearest(thread, place, noun);
-}
-
-async function fetchPlace(address, goneText, unreadableText) {
-  const reply = await fetchAsPage(address).catch(() => null);
-  if (reply?.ok) return reply.json();
-  showToast(reply?.status === 404 ? goneText : unreadableText);
-  return null;
 }
 
 /** Show the message of the current path that is nearest to a place. */
@@ -87,16 +71,11 @@ function showNearest(thread, { message, standing, branch }, noun) {
   if (standing === "branch")
     showToast(
       _("This {noun} is on the branch “{branch}”. The conversation is shown at the place where that begins.", {
-        noun: nameNoun(noun),
-        branch,
+        noun, branch,
       }),
     );
   if (standing === "left")
-    showToast(
-      _("This {noun} was removed. The conversation is shown at the place where that happened.", {
-        noun: nameNoun(noun),
-      }),
-    );
+    showToast(_("This {noun} was removed. The conversation is shown at the place where that happened.", { noun }));
 }
 
 const KIND_PATHS = { message: "messages", branch: "branches", checkpoint: "checkpoints" };
@@ -104,8 +83,7 @@ const KIND_PATHS = { message: "messages", branch: "branches", checkpoint: "check
 /** Show the place of the page's address, now and whenever the reader goes back or forward to it. */
 export function watchPlaceOfAddress() {
   const [entry] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
-  const isReturn = entry?.type === "back_forward";
-  openPlaceOfAddress(isReturn);
+  openPlaceOfAddress(entry?.type === "back_forward");
   addEventListener("popstate", () => openPlaceOfAddress(true));
 }
 
@@ -114,22 +92,12 @@ function openPlaceOfAddress(isReturn) {
   const place = takePlace() ?? (isReturn ? history.state?.place : null);
   if (!place) return;
   const { thread, kind, id } = place;
-  const { pathname } = location;
-  const address = buildThreadApi(thread, `${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`);
-  openPlace(thread, address, kind, { isWanted: () => location.pathname === pathname });
+  openPlace(thread, buildThreadApi(thread, `${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`), kind);
 }
 
 /** Move the place out of the page's address, before Dash reads that, into the entry of the browser's history. */
 function takePlace() {
-  const place = readPlace();
+  const place = parseAddress(location);
   if (place !== null) history.replaceState({ ...history.state, place }, "", location.pathname);
   return place;
-}
-
-function readPlace() {
-  try {
-    return parseAddress(location);
-  } catch {
-    return null; // no text: a damaged address
-  }
 }

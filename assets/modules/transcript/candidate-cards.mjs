@@ -1,5 +1,6 @@
 /** The answers of several models to the last question, side by side; in a narrow page one at a time, to be swiped. */
-import { icon } from "../controls/icons.mjs";
+import { button } from "../controls/buttons.mjs";
+import { icon, withIcon } from "../controls/icons.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
 import { Tools } from "../message/tool-card.mjs";
 import { useSinglePress } from "../requests/tracked-request.mjs";
@@ -19,30 +20,30 @@ const STATES = { stopped: _("Stopped"), interrupted: _("Cut off") };
  * @param {{view: import("../state/types.mjs").CandidatesView, texts: import("./live-answers.mjs").LiveAnswers,
  *   isRunning: boolean, act: Function, announce: Function}} props
  */
-export function Candidates({ view, texts, isRunning, act, announce }) {
-  const { run, answers } = view;
+export function Candidates({ view: { run, answers }, texts, ...others }) {
   const specs = answers.map(({ model }) => model);
   const column = (answer) =>
     h(Candidate, {
       key: answer.number, answer, name: nameModelAmong(answer.model, specs), total: answers.length, run,
-      live: texts.find(answer.number), isRunning, act, announce,
+      live: texts.find(answer.number), ...others,
     });
   return h(
     "div",
     {
-      className: "candidates", role: "group",
-      "aria-label": ngettext("{count} answer", "{count} answers side by side", answers.length), tabIndex: 0,
-      "data-count": answers.length,
+      className: "candidates", role: "group", tabIndex: 0, "data-count": answers.length,
+      "aria-label": ngettext("{count} answer", "{count} answers side by side", answers.length),
     },
     answers.map(column),
   );
 }
 
 /**
- * @param {{answer: AnswerView, name: string, total: number, run: string, live: object, isRunning: boolean, act: Function,
- *   announce: Function}} props `name` is the model's for people
+ * @typedef {{answer: AnswerView, name: string, total: number, run: string, live: object, isRunning: boolean, act: Function,
+ *   announce: Function}} CandidateProps  `name` is the model's for people
+ * @param {CandidateProps} props
  */
-function Candidate({ answer, name, total, run, live, isRunning, act, announce }) {
+function Candidate(props) {
+  const { answer, name, total, live, isRunning } = props;
   const { number, state, messages, error, details, current } = answer;
   const isWriting = isRunning && state === "running";
   const isChosen = current && !isRunning;
@@ -50,69 +51,54 @@ function Candidate({ answer, name, total, run, live, isRunning, act, announce })
     "article",
     {
       className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number,
-      "data-state": state,
+      "data-state": state, "aria-busy": isWriting,
       "aria-label": _("{model}, answer {number} of {total}", { model: name, number, total }),
-      "aria-busy": isWriting,
     },
-    h(Head, { answer, name, total, isWriting, onStop: () => act("stop-candidate", { run, number }) }),
-    h(
-      "div",
-      { className: "candidate-body message-assistant live" },
+    h(Head, { ...props, isWriting }),
+    h("div", { className: "candidate-body message-assistant live" },
       messages.map((message) => h(CandidateMessage, { key: message.id, message })),
       isWriting && h(LiveProse, { answer: live }),
       error &&
-        h(
-          "div",
-          { className: "candidate-error", role: "alert" },
+        h("div", { className: "candidate-error", role: "alert" },
           icon("exclamation-triangle"),
           h("p", null, error, details && h("small", null, details)),
         ),
       !error && STATES[state] && h("p", { className: "quiet candidate-end" }, STATES[state]),
     ),
-    h(Foot, { answer, name, run, isRunning, isChosen, act, announce }),
+    h(Foot, { ...props, isChosen }),
   );
 }
 
-function Head({ answer: { number, model }, name, total, isWriting, onStop }) {
+/** @param {CandidateProps & {isWriting: boolean}} props */
+function Head({ answer: { number, model }, name, total, run, isWriting, act }) {
+  const onClick = () => act("stop-candidate", { run, number });
+  const label = _("Stop {model}, answer {number}", { model: name, number });
   return h(
     "header",
     { className: "candidate-head" },
     h("h2", { title: model }, name),
     h("span", { className: "quiet", "aria-hidden": true }, `${number}/${total}`),
     isWriting &&
-      h(
-        "button",
-        {
-          type: "button", className: "quiet-button",
-          "aria-label": _("Stop {model}, answer {number}", { model: name, number }),
-          onClick: onStop,
-        },
-        icon("stop-circle"),
-        _("Stop this"),
-      ),
+      button("quiet-button", withIcon("stop-circle", _("Stop this")), onClick, { "aria-label": label }),
   );
 }
 
-function CandidateMessage({ message }) {
-  return h(
+const CandidateMessage = ({ message }) =>
+  h(
     "div",
     { className: "candidate-message", "data-message-id": message.id, "data-state": message.state },
     message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
     message.html !== "" && h(FoldableProse, { message }),
     h(Tools, { message, act: null }),
   );
-}
 
-/**
- * @param {{answer: AnswerView, name: string, run: string, isRunning: boolean, isChosen: boolean, act: Function,
- *   announce: Function}} props
- */
+/** @param {CandidateProps & {isChosen: boolean}} props */
 function Foot({ answer, name, run, isRunning, isChosen, act, announce }) {
   const { head, messages, usage, state } = answer;
-  const canRetry = UNFINISHED.has(state);
-  const retry = canRetry && h(TryAgain, { answer, name, run, act });
+  const retry = UNFINISHED.has(state) && h(TryAgain, { answer, name, run, act });
   if (isRunning || (head === null && usage === null)) return retry && h("footer", { className: "candidate-foot" }, retry);
   const last = messages.findLast(({ text }) => text !== "");
+  const goOnText = isChosen ? _("Continuing from this answer") : _("Continue from this answer");
   const goOn = () => {
     if (isChosen) return;
     act("choose", { message: head });
@@ -125,26 +111,16 @@ function Foot({ answer, name, run, isRunning, isChosen, act, announce }) {
     last && h(CopyButton, { message: last, announce, name: _("Copy answer") }),
     retry,
     head !== null &&
-      h(
-        "button",
-        { type: "button", className: "quiet-button candidate-choice", "aria-pressed": isChosen, onClick: goOn },
-        icon(isChosen ? "check-lg" : "arrow-down"),
-        isChosen ? _("Continuing from this answer") : _("Continue from this answer"),
-      ),
+      button("quiet-button candidate-choice", withIcon(isChosen ? "check-lg" : "arrow-down", goOnText), goOn,
+        { "aria-pressed": isChosen }),
   );
 }
 
 /** Ask one model once more. The answer's beginning takes the button away. */
 function TryAgain({ answer: { number }, name, run, act }) {
   const { isPending, press } = useSinglePress();
-  return h(
-    "button",
-    {
-      type: "button", className: "quiet-button", "aria-disabled": isPending,
-      "aria-label": _("Try again: {model}, answer {number}", { model: name, number }),
-      onClick: () => press(() => act("retry-candidate", { run, number })),
-    },
-    icon("arrow-repeat"),
-    _("Try again"),
-  );
+  const label = _("Try again: {model}, answer {number}", { model: name, number });
+  const onClick = () => press(() => act("retry-candidate", { run, number }));
+  return button("quiet-button", withIcon("arrow-repeat", _("Try again")), onClick,
+    { "aria-disabled": isPending, "aria-label": label });
 }

@@ -13,9 +13,7 @@ export const LiveProse = ({ answer, busy = true, label = null }) =>
     Fragment,
     null,
     h(LiveReasoning, { cardRef: answer.setCard }),
-    h(
-      "div",
-      { className: "prose live-text", ref: answer.setBubble },
+    h("div", { className: "prose live-text", ref: answer.setBubble },
       h("div", { className: "stable" }),
       h("div", { className: "tail" }),
     ),
@@ -28,22 +26,17 @@ export const Live = (props) =>
   h(
     "article",
     {
-      className: "message message-assistant live",
-      "aria-label": _("The agent is answering"),
-      "aria-busy": props.busy,
-      "data-testid": "message",
-      "data-role": "assistant",
-      "data-state": "partial",
+      className: "message message-assistant live", "aria-label": _("The agent is answering"), "aria-busy": props.busy,
+      "data-testid": "message", "data-role": "assistant", "data-state": "partial",
     },
     h(LiveProse, props),
   );
 
 /** @param {{progress: import("../state/types.mjs").GraphProgressView}} props */
-export function GraphProgress({ progress: { nodes, lines } }) {
-  return h(
+export const GraphProgress = ({ progress: { nodes, lines } }) =>
+  h(
     "div",
     { className: "graph-progress quiet", "data-testid": "graph-progress" },
     lines.map((line, place) => h("p", { key: place }, line)),
     nodes.length > 0 && h("ul", { "aria-label": _("Nodes at work") }, nodes.map((node) => h("li", { key: node }, node))),
   );
-}

@@ -9,37 +9,30 @@ const { createElement: h, memo, useState } = window.React;
 /** @param {{marks: import("../state/types.mjs").MarksView, isBelow: boolean}} props */
 function MessageMarks({ marks: { checkpoints, more }, isBelow }) {
   const [isOpen, setOpen] = useState(false);
-  const [first, ...others] = checkpoints;
-  const hidden = others.length + more;
-  const items = checkpoints.map(({ id, name }) => [name, () => openCheckpoint(id)]);
-  const author = first.created_by === "judge" ? "milestone" : first.created_by === "agent" ? "agent" : "own";
-  const shown =
-    author === "milestone" ? _("Milestone {name}", { name: first.name }) : _("Checkpoint {name}", { name: first.name });
+  const [{ id, name: first, created_by: author }] = checkpoints;
+  const hidden = checkpoints.length - 1 + more;
+  const kind = author === "judge" ? "milestone" : author === "agent" ? "agent" : "own";
+  const shown = kind === "milestone" ? _("Milestone {name}", { name: first }) : _("Checkpoint {name}", { name: first });
   const name = hidden > 0 ? _("{shown} and {hidden} more", { shown, hidden }) : shown;
-  const menu = hidden > 0 ? { "aria-haspopup": "menu", "aria-expanded": isOpen } : {};
+  const opening = hidden > 0
+    ? { "aria-haspopup": "menu", "aria-expanded": isOpen, onClick: () => setOpen(true) }
+    : { onClick: () => openCheckpoint(id) };
+  const look = { className: `mark mark-${kind}`, "data-testid": "mark", "aria-label": name, title: name };
   return h(
     "div",
     { className: `marks${isBelow ? " marks-below" : ""}` },
-    h(
-      "button",
-      {
-        type: "button",
-        className: `mark mark-${author}`,
-        "data-testid": "mark",
-        "aria-label": name,
-        title: name,
-        ...menu,
-        onClick: () => (hidden > 0 ? setOpen(true) : openCheckpoint(first.id)),
-      },
-      h(
-        "span",
-        { className: "mark-text" },
-        h("span", { className: "mark-name" }, first.name),
+    h("button", { type: "button", ...look, ...opening },
+      h("span", { className: "mark-text" },
+        h("span", { className: "mark-name" }, first),
         hidden > 0 && h("span", { className: "mark-more" }, ` +${hidden}`),
       ),
-      icon(author === "milestone" ? "diamond" : "diamond-fill"),
+      icon(kind === "milestone" ? "diamond" : "diamond-fill"),
     ),
-    isOpen && h(Menu, { name: _("Checkpoints"), items, onClose: () => setOpen(false) }),
+    isOpen &&
+      h(Menu, {
+        name: _("Checkpoints"), items: checkpoints.map((each) => [each.name, () => openCheckpoint(each.id)]),
+        onClose: () => setOpen(false),
+      }),
   );
 }
 

@@ -1,4 +1,5 @@
 /** The line under a message: its time, its cost and its actions. */
+import { button, iconButton } from "../controls/buttons.mjs";
 import { copyLink, copyText, explainSelection } from "../controls/copying.mjs";
 import { icon } from "../controls/icons.mjs";
 import { Menu } from "../controls/menu.mjs";
@@ -10,6 +11,7 @@ import { saveAtMessage } from "../state/history-requests.mjs";
 import { getOpenThread } from "../state/show-message.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
+import { findMessage } from "./scroll-to-message.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
@@ -19,8 +21,7 @@ const LITTLE_ROOM = "(hover: none), (width < 64em)"; // the same as in message.c
 /** Copy a message's text. @returns {Promise<boolean>} whether it was copied */
 async function copyMessage(message, announce) {
   const text = await fetchWholeText(message);
-  const shown = document.querySelector(`[data-message-id="${CSS.escape(message.id)}"] > .prose`);
-  const done = text !== null && (await copyText(text, shown));
+  const done = text !== null && (await copyText(text, findMessage(message.id)?.querySelector(":scope > .prose")));
   if (done) announce(_("Message copied"));
   else if (text !== null) showToast(explainSelection());
   return done;
@@ -29,17 +30,13 @@ async function copyMessage(message, announce) {
 /** Copy a message's text, and show the result for a moment. */
 export function CopyButton({ message, announce, name = _("Copy message"), hasWords = false }) {
   const [copied, setCopied] = useState(null);
-  useEffect(() => {
-    if (copied === null) return undefined;
-    const timer = setTimeout(() => setCopied(null), COPIED_FOR_MS);
-    return () => clearTimeout(timer);
-  }, [copied]);
+  const onClick = async () => {
+    setCopied(await copyMessage(message, announce));
+    setTimeout(setCopied, COPIED_FOR_MS, null);
+  };
   const sign = copied === null ? "copy" : copied ? "check-lg" : "exclamation-circle";
   const word = copied === null ? _("Copy") : copied ? _("Copied") : _("Not copied");
-  return h(ActionButton, {
-    name, sign, word: hasWords ? word : null,
-    onClick: async () => setCopied(await copyMessage(message, announce)),
-  });
+  return h(ActionButton, { name, sign, word: hasWords ? word : null, onClick });
 }
 
 /**
@@ -48,8 +45,8 @@ export function CopyButton({ message, announce, name = _("Copy message"), hasWor
  */
 function ActionButton({ name, sign, word = null, onClick, className = "", ...hooks }) {
   const onSingleClick = (event) => event.detail < 2 && onClick(); // a double click is one request
-  const look = { className: `${word ? "text-button" : "icon-button"} ${className}`.trim(), title: name };
-  return h("button", { type: "button", "aria-label": name, ...look, ...hooks, onClick: onSingleClick }, word ?? icon(sign));
+  if (word === null) return iconButton(sign, name, onSingleClick, { className, ...hooks });
+  return button(`text-button ${className}`.trim(), word, onSingleClick, { "aria-label": name, title: name, ...hooks });
 }
 
 /** Switch between the alternatives of a message: its edits or its repeated answers. */
@@ -66,19 +63,14 @@ function Alternatives({ message, act, announce }) {
   const choose = (target) => {
     if (target in siblings) press(() => act("choose", { message: (chosen.current = siblings[target]) }));
   };
-  const arrow = (name, target, turn = "") =>
-    h(
-      "button",
-      {
-        type: "button", className: `icon-button${turn}`, "aria-label": name, title: name,
-        "aria-disabled": target in siblings ? undefined : true, onClick: () => choose(target),
-      },
-      icon("chevron-right"),
-    );
+  const arrow = (name, target, className = "") => {
+    const isOff = target in siblings ? undefined : true;
+    return iconButton("chevron-right", name, () => choose(target), { className, "aria-disabled": isOff });
+  };
   return h(
     "div",
     { className: "alternatives", role: "group", "aria-label": label },
-    arrow(_("Previous alternative"), place - 1, " turned"),
+    arrow(_("Previous alternative"), place - 1, "turned"),
     h("span", null, `${place + 1}/${siblings.length}`),
     arrow(_("Next alternative"), place + 1),
   );
@@ -87,53 +79,36 @@ function Alternatives({ message, act, announce }) {
 const ratings = new Map(); // of answers, by message id; only Langfuse keeps them longer than the page
 
 /** The user's rating of a traced answer, and the link to its trace. */
-function Rating({ message, act }) {
-  const { id, trace } = message;
+function Rating({ message: { id, trace }, act }) {
   const [good, setGood] = useState(ratings.get(id) ?? null);
+  const rate = (next) => {
+    ratings.set(id, next);
+    setGood(next);
+    act("feedback", { message: id, good: next });
+  };
   const thumb = (name, sign, value) => {
     const isPressed = good === value;
-    const rate = () => {
-      const next = isPressed ? null : value;
-      ratings.set(id, next);
-      setGood(next);
-      act("feedback", { message: id, good: next });
-    };
-    return h(ActionButton, { name, sign: isPressed ? `${sign}-fill` : sign, "aria-pressed": isPressed, onClick: rate });
+    const onClick = () => rate(isPressed ? null : value);
+    return h(ActionButton, { name, sign: isPressed ? `${sign}-fill` : sign, "aria-pressed": isPressed, onClick });
   };
+  const link = { href: trace, target: "_blank", rel: "noreferrer", "aria-label": _("Open trace"), title: _("Open trace") };
   return h(
     Fragment,
     null,
     thumb(_("Good answer"), "hand-thumbs-up", true),
     thumb(_("Bad answer"), "hand-thumbs-down", false),
-    trace !== "" &&
-      h(
-        "a",
-        {
-          className: "icon-button", href: trace, target: "_blank", rel: "noreferrer", "aria-label": _("Open trace"),
-          title: _("Open trace"),
-        },
-        icon("box-arrow-up-right"),
-      ),
+    trace !== "" && h("a", { className: "icon-button", ...link }, icon("box-arrow-up-right")),
   );
 }
-
-/** The model that wrote an answer. @param {{spec: string, name: string}} props */
-const ModelName = ({ spec, name }) =>
-  h("span", { className: "foot-model", title: spec },
-    h("span", { className: "visually-hidden" }, _("Model: ")),
-    name);
 
 export function Usage({ usage }) {
   const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
   const title = `${formatUsage(usage)}${cost}`;
+  const numbers = { input: formatNumber(usage.input), output: formatNumber(usage.output), cost };
   return h(
     "span",
     { className: "usage", title },
-    h(
-      "span",
-      { "aria-hidden": true },
-      _("{input} in · {output} out{cost}", { input: formatNumber(usage.input), output: formatNumber(usage.output), cost }),
-    ),
+    h("span", { "aria-hidden": true }, _("{input} in · {output} out{cost}", numbers)),
     h("span", { className: "visually-hidden" }, title),
   );
 }
@@ -159,14 +134,7 @@ function MoreActions({ message: { id, role, text }, act, others, isLast, isReadO
   return h(
     "span",
     { className: "more" },
-    h(
-      "button",
-      {
-        type: "button", className: "icon-button", "aria-label": name, title: name, "aria-haspopup": "menu",
-        "aria-expanded": isOpen, onClick: () => setOpen(true),
-      },
-      icon("three-dots"),
-    ),
+    iconButton("three-dots", name, () => setOpen(true), { "aria-haspopup": "menu", "aria-expanded": isOpen }),
     isOpen && h(Menu, { name, items: items(), onClose: () => setOpen(false) }),
   );
 }
@@ -214,18 +182,22 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast, isReadO
  *   props  `isReadOnly`: nothing is offered that would be refused; `isReader`: of all conversations, also of prompts
  */
 export function MessageFoot(props) {
-  const { message, announce, act, modelName, isReadOnly = false } = props;
+  const { message, announce, act, modelName, isReadOnly } = props;
+  const { role, model, time, usage } = message;
   const alternatives = message.siblings.length > 1 && !isReadOnly && h(Alternatives, { message, act, announce });
-  const actions = h(Actions, props);
   return h(
     "footer",
     { className: "message-foot" },
     message.state === "partial" && h("span", { className: "cut-off" }, _("Cut off")),
-    message.role !== "user" && alternatives,
-    modelName !== null && h(ModelName, { spec: message.model, name: modelName }),
-    h("time", { dateTime: message.time, title: formatDateTime(message.time) }, formatClockTime(message.time)),
-    message.usage !== null && h(Usage, { usage: message.usage }),
-    actions,
-    message.role === "user" && alternatives,
+    role !== "user" && alternatives,
+    modelName !== null &&
+      h("span", { className: "foot-model", title: model },
+        h("span", { className: "visually-hidden" }, _("Model: ")),
+        modelName,
+      ),
+    h("time", { dateTime: time, title: formatDateTime(time) }, formatClockTime(time)),
+    usage !== null && h(Usage, { usage }),
+    h(Actions, props),
+    role === "user" && alternatives,
   );
 }
