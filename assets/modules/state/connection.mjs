@@ -3,6 +3,8 @@
  * Both have the same members, so nothing above knows which it has.
  *
  * @typedef {SocketConnection|PolledConnection} Connection
+ * @typedef {{onOpen?: () => void, onFrame?: (text: string) => void, onClose: (code: number) => void, onProof?: () => void}}
+ *   Listeners  `onProof`: the network lets a WebSocket through
  */
 import { buildApi, buildSocketAddress } from "../browser/addresses.mjs";
 import { readOption, storeOption } from "../browser/page-options.mjs";
@@ -37,46 +39,29 @@ function noteBlocked(isBlocked) {
   if (isBlocked) showToastWhenFree(_("Live updates are slow here, because this network blocks WebSockets."));
 }
 
-/** Note that a WebSocket gets through. */
-function noteProof() {
-  failures = 0;
-  hasRequests = false;
-}
-
 const isOfNetwork = (code) => code < 4000 && !CLOSED_BY_SERVER.includes(code);
 
-/**
- * Open a connection. Its events `onopen`, `onmessage` and `onclose` are to be set at once.
- * @param {string} path of frames
- * @returns {Connection}
- */
-export const connect = (path) =>
-  failures < MAX_FAILURES ? new SocketConnection(path, proofMs) : new PolledConnection(path);
-
-/** @type {() => void} */
-const ignore = () => undefined;
+/** @param {string} path of frames @param {Listeners} on @returns {Connection} */
+export const connect = (path, on) =>
+  failures < MAX_FAILURES ? new SocketConnection(path, proofMs, on) : new PolledConnection(path, on);
 
 /** A WebSocket that is given up if it brings nothing in time. */
 class SocketConnection {
-  onopen = ignore;
-  /** @type {(event: {data: string}) => void} */
-  onmessage = ignore;
-  /** @type {(event: {code: number}) => void} */
-  onclose = ignore;
-  onproof = ignore; // the network lets it through
   isOpen = false;
+  /** @type {Listeners} */ #on;
   #socket;
   #isProven = false;
   #hasBeats; // a start page has none until it names a conversation
   #timer = 0;
 
-  constructor(path, ms) {
+  constructor(path, ms, on) {
+    this.#on = on;
     this.#hasBeats = path !== START_PATH;
     const key = readPageKey();
     // a socket cannot carry a header
     this.#socket = new WebSocket(buildSocketAddress(path), key ? ["waymark", key] : []);
-    this.#socket.onopen = () => this.#handleOpen(path);
-    this.#socket.onmessage = (event) => this.#receive(event);
+    this.#socket.onopen = () => this.#handleOpen();
+    this.#socket.onmessage = ({ data }) => this.#receive(data);
     this.#socket.onclose = ({ code }) => this.#end(code);
     this.#expect(ms);
   }
@@ -103,59 +88,62 @@ class SocketConnection {
     }, ms);
   }
 
-  #handleOpen(path) {
+  #handleOpen() {
     this.isOpen = true;
-    if (path === START_PATH) {
+    if (!this.#hasBeats) {
       clearTimeout(this.#timer); // nothing comes until the page names a conversation
-      noteProof();
-      this.onproof();
+      this.#noteProof();
     }
-    this.onopen();
+    this.#on.onOpen?.();
   }
 
-  #receive(event) {
+  /** Note that a WebSocket gets through. */
+  #noteProof() {
+    failures = 0;
+    hasRequests = false;
+    this.#on.onProof?.();
+  }
+
+  #receive(text) {
     if (this.#hasBeats) this.#expect(SILENCE_MS);
     if (!this.#isProven) {
       this.#isProven = true;
-      noteProof();
       noteBlocked(false);
-      this.onproof();
+      this.#noteProof();
     }
-    if (event.data !== BEAT) this.onmessage(event);
+    if (text !== BEAT) this.#on.onFrame?.(text);
   }
 
   #end(code) {
     if (!this.#isProven && isOfNetwork(code)) failures += 1;
     this.close();
-    this.onclose({ code });
+    this.#on.onClose(code);
   }
 }
 
 /** Requests that bring the frames, until a WebSocket gets through. Closed by itself, it is opened again as one. */
 class PolledConnection {
-  onopen = ignore;
-  /** @type {(event: {data: string}) => void} */
-  onmessage = ignore;
-  /** @type {(event: {code: number}) => void} */
-  onclose = ignore;
   isOpen = false;
   #path;
   #address;
+  /** @type {Listeners} */ #on;
   /** @type {number|null} the number of frames; null before the first reply */
   #seen = null;
   #texts = []; // to be sent
-  #isClosed = false;
   #isAsking = false;
   #timer = 0;
   /** @type {SocketConnection|null} to get a WebSocket through */
   #attempt = null;
   #attempts = setInterval(() => this.#trySocket(), TRY_SOCKET_MS);
+  #closing = new AbortController();
 
-  constructor(path) {
+  constructor(path, on) {
     this.#path = path;
+    this.#on = on;
     this.#address = `${path}${path.includes("?") ? "&" : "?"}poll=${createRequestId()}`;
-    window.addEventListener("online", this.#hurry);
-    document.addEventListener("visibilitychange", this.#hurry);
+    const { signal } = this.#closing;
+    window.addEventListener("online", this.#hurry, { signal });
+    document.addEventListener("visibilitychange", this.#hurry, { signal });
     this.#ask();
   }
 
@@ -165,13 +153,15 @@ class PolledConnection {
   }
 
   close() {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.isOpen = false;
     clearTimeout(this.#timer);
     clearInterval(this.#attempts);
-    window.removeEventListener("online", this.#hurry);
-    document.removeEventListener("visibilitychange", this.#hurry);
     this.#attempt?.close();
+  }
+
+  get #isClosed() {
+    return this.#closing.signal.aborted;
   }
 
   async #ask() {
@@ -198,7 +188,7 @@ class PolledConnection {
     for (const data of frames) {
       if (this.#isClosed) return;
       this.#seen = Number(this.#seen) + 1;
-      if (data !== BEAT) this.onmessage({ data });
+      if (data !== BEAT) this.#on.onFrame?.(data);
     }
     if (code !== null && !this.#isClosed) this.#end(code);
   }
@@ -206,7 +196,7 @@ class PolledConnection {
   #handleOpen() {
     this.#seen = 0;
     this.isOpen = hasRequests = true;
-    this.onopen();
+    this.#on.onOpen?.();
     this.#trySocket();
   }
 
@@ -214,15 +204,15 @@ class PolledConnection {
   #trySocket() {
     if (this.#attempt || !this.isOpen) return;
     const begun = performance.now();
-    this.#attempt = new SocketConnection(this.#path, SLOW_PROOF_MS);
-    this.#attempt.onproof = () => {
+    const onProof = () => {
       if (performance.now() - begun > PROOF_MS) proofMs = SLOW_PROOF_MS;
       this.#end(CLOSED_BY_NETWORK);
     };
-    this.#attempt.onclose = ({ code }) => {
+    const onClose = (code) => {
       this.#attempt = null;
       if (isOfNetwork(code)) noteBlocked(true);
     };
+    this.#attempt = new SocketConnection(this.#path, SLOW_PROOF_MS, { onProof, onClose });
   }
 
   #hurry = () => {
@@ -235,7 +225,7 @@ class PolledConnection {
     // The server may be away, and not the WebSockets blocked: one is next, unless it would let the next frames wait.
     if (!this.isOpen && !hasRequests) failures = MAX_FAILURES - 1;
     this.close();
-    this.onclose({ code });
+    this.#on.onClose(code);
   }
 }
 

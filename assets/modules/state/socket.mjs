@@ -1,6 +1,6 @@
 /** The page's event stream: one socket that reconnects by itself, of a conversation or of the start page. */
 import { buildApi, buildThreadApi } from "../browser/addresses.mjs";
-import { fetchAsPage, isLeaving } from "../requests/session.mjs";
+import { fetchAsPage, isLeaving, UNAUTHORIZED } from "../requests/session.mjs";
 import { connect, START_PATH } from "./connection.mjs";
 import { forgetRun, recordRun } from "./live-run.mjs";
 import { recordVersion } from "./seen-version.mjs";
@@ -57,22 +57,24 @@ class EventSocket {
   #timer = 0;
   #noticeTimer = 0;
   #isMissing = false; // frames, since it was lost
-  #isStopped = false;
+  #stopping = new AbortController();
 
   constructor(on) {
     this.#on = on;
-    window.addEventListener("online", this.#openIfLost);
-    document.addEventListener("visibilitychange", this.#openIfLost);
+    const { signal } = this.#stopping;
+    window.addEventListener("online", this.#openIfLost, { signal });
+    document.addEventListener("visibilitychange", this.#openIfLost, { signal });
   }
 
   open() {
     clearTimeout(this.#timer);
     if (this.#connection !== null || isLeaving()) return;
     this.#openedAt = Infinity;
-    this.#connection = connect(this.#path);
-    this.#connection.onopen = () => this.#noteOpen();
-    this.#connection.onmessage = ({ data }) => this.#receive(JSON.parse(data));
-    this.#connection.onclose = ({ code }) => this.#handleClose(code);
+    this.#connection = connect(this.#path, {
+      onOpen: () => this.#noteOpen(),
+      onFrame: (text) => this.#receive(JSON.parse(text)),
+      onClose: (code) => this.#handleClose(code),
+    });
   }
 
   /** Follow a conversation. The socket of the start page follows the one that it names. */
@@ -87,11 +89,9 @@ class EventSocket {
   }
 
   stop() {
-    this.#isStopped = true;
+    this.#stopping.abort();
     clearTimeout(this.#timer);
     clearTimeout(this.#noticeTimer);
-    window.removeEventListener("online", this.#openIfLost);
-    document.removeEventListener("visibilitychange", this.#openIfLost);
     this.#connection?.close();
   }
 
@@ -141,7 +141,7 @@ class EventSocket {
    */
   async #returnToSession() {
     const reply = isLeaving() ? null : await fetchAsPage(buildApi("sessions")).catch(() => null);
-    if (!this.#isStopped && reply?.status !== 401) this.#openLater();
+    if (!this.#stopping.signal.aborted && reply?.status !== UNAUTHORIZED) this.#openLater();
   }
 
   #openLater() {

@@ -9,11 +9,13 @@ const DAYS = _("Sun Mon Tue Wed Thu Fri Sat").split(" ");
 const MONTHS = _("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec").split(" ");
 const POINT = _("1.5")[1];
 
+const pad = (number) => String(number).padStart(2, "0");
 const formatDay = (date) => _("{day} {month}", { day: date.getDate(), month: MONTHS[date.getMonth()] });
+const formatTimeOfDay = (date) => `${pad(date.getHours())}:${pad(date.getMinutes())}`;
+/** Format a moment, ISO-8601; "" without one. */
+const formatMoment = (iso, format) => (Number.isNaN(Date.parse(iso)) ? "" : format(new Date(iso)));
 /** @returns {string} "1.5" */
 export const formatDecimal = (number, places) => number.toFixed(places).replace(".", POINT);
-const formatTimeOfDay = (date) =>
-  `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
 
 /** @param {string|number|boolean} value @returns {string} */
 export const formatValue = (value) => (value === true ? _("yes") : value === false ? _("no") : String(value));
@@ -36,30 +38,26 @@ export function formatAge(iso, now) {
 }
 
 /** @returns {string} like formatAge, where there is little room: "now", "5 min", "3 h", "yesterday", "12 Nov" */
-export function formatBriefAge(iso, now) {
-  const time = Date.parse(iso);
-  if (Number.isNaN(time)) return "";
-  const age = now - time;
-  if (age < MINUTE) return _("now");
-  if (age < HOUR) return _("{minutes} min", { minutes: Math.floor(age / MINUTE) });
-  const days = countDaysBetween(time, now);
-  if (days < 1) return _("{hours} h", { hours: Math.floor(age / HOUR) });
-  if (days === 1) return _("yesterday");
-  const date = new Date(time);
-  const year = date.getFullYear();
-  return year === new Date(now).getFullYear() ? formatDay(date) : `${formatDay(date)} ${year}`;
-}
+export const formatBriefAge = (iso, now) =>
+  formatMoment(iso, (date) => {
+    const age = now - date.getTime();
+    if (age < MINUTE) return _("now");
+    if (age < HOUR) return _("{minutes} min", { minutes: Math.floor(age / MINUTE) });
+    const days = countDaysBetween(date, now);
+    if (days < 1) return _("{hours} h", { hours: Math.floor(age / HOUR) });
+    if (days === 1) return _("yesterday");
+    const year = date.getFullYear();
+    return year === new Date(now).getFullYear() ? formatDay(date) : `${formatDay(date)} ${year}`;
+  });
 
 /** @returns {string} a moment in as few letters as possible: "14:05", "Mon", "12 Nov", "2025" */
-export function formatShortTime(iso, now) {
-  const time = Date.parse(iso);
-  if (Number.isNaN(time)) return "";
-  const date = new Date(time);
-  const days = countDaysBetween(time, now);
-  if (days < 1) return formatTimeOfDay(date);
-  if (days < 7) return DAYS[date.getDay()];
-  return date.getFullYear() === new Date(now).getFullYear() ? formatDay(date) : String(date.getFullYear());
-}
+export const formatShortTime = (iso, now) =>
+  formatMoment(iso, (date) => {
+    const days = countDaysBetween(date, now);
+    if (days < 1) return formatTimeOfDay(date);
+    if (days < 7) return DAYS[date.getDay()];
+    return date.getFullYear() === new Date(now).getFullYear() ? formatDay(date) : String(date.getFullYear());
+  });
 
 /** @returns {string} the heading for threads of that age */
 export function nameAgeGroup(iso, now) {
@@ -70,20 +68,14 @@ export function nameAgeGroup(iso, now) {
 }
 
 /** @returns {string} the full local date and time, for tooltips */
-export function formatDateTime(iso, hasSeconds = false) {
-  const time = Date.parse(iso);
-  if (Number.isNaN(time)) return "";
-  const date = new Date(time);
-  const seconds = hasSeconds ? `:${String(date.getSeconds()).padStart(2, "0")}` : "";
-  return `${formatDay(date)} ${date.getFullYear()}, ${formatTimeOfDay(date)}${seconds}`;
-}
+export const formatDateTime = (iso, hasSeconds = false) =>
+  formatMoment(iso, (date) => {
+    const seconds = hasSeconds ? `:${pad(date.getSeconds())}` : "";
+    return `${formatDay(date)} ${date.getFullYear()}, ${formatTimeOfDay(date)}${seconds}`;
+  });
 
 /** @returns {string} the local time of day, "14:05" */
-export function formatClockTime(iso) {
-  const time = Date.parse(iso);
-  if (Number.isNaN(time)) return "";
-  return formatTimeOfDay(new Date(time));
-}
+export const formatClockTime = (iso) => formatMoment(iso, formatTimeOfDay);
 
 /** @param {number|null} milliseconds */
 export function formatDuration(milliseconds) {
