@@ -24,7 +24,8 @@ function focusConversation() {
   restFocus(sheet || field || document.querySelector(".transcript .log"));
 }
 
-const focusDialog = (dialog) => restFocus(dialog.querySelector(".modal-body[tabindex], .modal-footer button"));
+const FIRST_PARTS = ".modal-body[tabindex], .modal-body :is(input, select, textarea), .modal-footer button";
+const focusDialog = (dialog) => restFocus(dialog.querySelector(FIRST_PARTS));
 
 /**
  * Move the focus to the open dialog, else to the conversation, when the focused element is gone and no other part of the
