@@ -294,8 +294,7 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
 SHEETS = {  # where there is little room, these are in a sheet
     **dict.fromkeys(("a place", "a branch", "renaming a checkpoint", "tokens", "saving"), "History"),
     "no conversation found": "Conversations",
-    **dict.fromkeys(("found in the list", "selected conversations"), "Conversations"),
-    **dict.fromkeys(("archived conversations", "deleted conversations"), "Conversations"),
+    **dict.fromkeys(("found in the list", "selected conversations", "archived conversations"), "Conversations"),
 }
 
 

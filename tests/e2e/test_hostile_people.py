@@ -110,7 +110,7 @@ def test_120_hostile_names_of_people_run_and_load_nothing(server: Server, tmp_pa
     expect_nothing_active(ann, "the erasure of a person")
     ann.dialog.get_by_label("Write the name to confirm").fill(people_name(ann))
     ann.dialog.get_by_role("button", name="Erase for good").click()
-    expect(ann.dialog.get_by_role("status")).to_contain_text("is erased.")
+    expect(ann.dialog.locator("#people-erased")).to_contain_text("is erased.")
     expect_nothing_active(ann, "people after an erasure")
     ann.confirm("Close")
     for item, entry in (("Audit log", "audit-entry"), ("Change log", "change")):

@@ -232,7 +232,7 @@ def test_an_erasure_by_keyboard_shows_how_far_it_is_is_cancelled_refused_and_don
     keys.expect_focus()
     look_at(admin, "an erasure in progress")
     with admin.tab.expect_response("**/cancel"):
-        keys.press(admin.dialog.get_by_role("button", name="Close", exact=True))
+        keys.press(admin.dialog.get_by_role("button", name="Cancel", exact=True))
     gate.opened.set()
     expect(admin.dialog.get_by_role("alert")).to_contain_text("It was cancelled.")
     expect(progress(admin)).to_have_count(0)
