@@ -181,6 +181,7 @@ ROWS: dict[str, str] = {  # what the rows of a list are, by the kind of their bu
     **{"tag-give": "walked", "tag-take": "heron", "bring-back": "1:<thread>"},
     **{"person-role": "member:ann", "person-password": "ann", "person-link-end": "<share>", "person-named": "own"},
     **dict.fromkeys(("prompt-delete", "prompt-restore"), "<prompt>"),
+    **{"prompt-name": "own", "prompt-text": "own"},
 }
 
 
@@ -201,7 +202,7 @@ VALUES: JSON = {  # by the ids of components
     **{"tags-done": {"tag": "<tag>", "former": "walked", "text": "walked"}},
     **{"people-role": "reader", "people-days": "1", "person-role": "reader", "person-named": "ann"},
     "person-erasure-opened": {"at": 1, "about": "ann"},
-    **{"prompts-deleted": {"id": "<prompt>", "name": "walked", "text": "walked"}, "prompt-dialog-name": "walked"},
+    **{"prompts-deleted": {"id": "<prompt>", "name": "walked", "text": "walked"}, "prompt-name": "walked"},
     "prompts-dialog": True,
     **{"prompt-text": "walked", "prompt-dialog-opened": {"at": 1, "about": "<prompt>"}},
 }

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.development.base_component import Component
-from dash_bootstrap_components import Form, Label
+from dash_bootstrap_components import Form
 from dash_bootstrap_components import Input as TextInput
 from dash_bootstrap_components import Textarea as TextArea
 from pydantic import Field
@@ -21,9 +21,12 @@ from checkpoints.values.limits import MAX_LABEL_CHARS, MAX_NUMBER
 from checkpoints.values.text import shorten
 from components.dialog import (
     ReadDialog,
+    RowId,
     build_row_button,
+    build_row_label,
     changed_output,
     find_pressed_row,
+    is_read_again,
     mark_change,
     open_on,
     report_in,
@@ -40,6 +43,8 @@ from words import N_, _
 MAX_NAME_CHARS = 120
 # The kinds of the buttons in rows.
 INSERT, EDIT, DELETE, RESTORE = "prompt-insert", "prompt-edit", "prompt-delete", "prompt-restore"
+# Each field of the form is the only row of its kind.
+NAME, TEXT, OWN = "prompt-name", "prompt-text", "own"
 
 
 class Ids(StrEnum):
@@ -48,15 +53,13 @@ class Ids(StrEnum):
     DELETED = "prompts-deleted"
     # This dialog lies above the other one.
     EDITOR = "prompt-dialog"
-    ABOUT = "prompt-about"
     FORM = "prompt-form"
-    NAME = "prompt-dialog-name"
-    TEXT = "prompt-text"
+    # A reading fills this part of the form.
+    FIELDS = "prompt-fields"
 
 
 GUARDED: Any = {"prevent_initial_call": True, "on_error": partial(report_in, Ids.DIALOG)}
 OPENED = State(f"{Ids.EDITOR}-opened", "data")
-FIELDS = (Ids.NAME, Ids.TEXT)
 Id = Annotated[str, Field(max_length=MAX_LABEL_CHARS)]
 
 
@@ -74,6 +77,9 @@ class _Opened(TypedDict):
     at: Annotated[int, Field(ge=0, le=MAX_NUMBER)]
     # The id of a prompt, or the text of a new one.
     about: Id | _Begun | None
+
+
+_OneText = Annotated[list[str], Field(min_length=1, max_length=1)]
 
 
 def build_new() -> list[Component]:
@@ -117,15 +123,20 @@ def _build_undo(prompt: _Prompt) -> Component:
     return html.P([html.Span(_("“{name}” was deleted.", name=prompt["name"])), button], className="last-change", **status)
 
 
-def build_fields() -> list[Component]:
-    """Build the form. The style sheet hides it until a reading has filled the part above it."""
-    fields = [
-        Label(_("Name"), html_for=Ids.NAME),
-        TextInput(id=Ids.NAME, maxlength=MAX_NAME_CHARS, required=True, autocomplete="off", autoFocus=True),
-        Label(_("Text"), html_for=Ids.TEXT, className="mt-2"),
-        TextArea(id=Ids.TEXT, rows=8, required=True, dir="auto", submit_on_enter=False),
+def build_form() -> list[Component]:
+    return [Form(html.Div(id=Ids.FIELDS), id=Ids.FORM)]
+
+
+def _build_fields(name: str, text: str) -> list[Component]:
+    """Build the fields. The browser focuses the name as they appear."""
+    limits: Any = {"maxlength": MAX_NAME_CHARS, "required": True, "autocomplete": "off", "autoFocus": True}
+    return [
+        html.P(_("{{name}} is asked for when you insert the prompt, for example {{language}}."), className="quiet"),
+        build_row_label(_("Name"), NAME, OWN),
+        TextInput(id={"type": NAME, "row": OWN}, value=name, **limits),
+        build_row_label(_("Text"), TEXT, OWN, "mt-2"),
+        TextArea(id={"type": TEXT, "row": OWN}, value=text, rows=8, required=True, dir="auto", submit_on_enter=False),
     ]
-    return [html.Section([html.Div(id=Ids.ABOUT), Form(fields, id=Ids.FORM)], className="share")]
 
 
 def build_save() -> list[Component]:
@@ -133,31 +144,19 @@ def build_save() -> list[Component]:
     return [html.Button(_("Save"), type="submit", form=Ids.FORM, className="btn btn-primary", **once)]
 
 
-async def read_prompt(
-    services: Services, _thread_id: str | None, opened: Any, *typed: Any
-) -> tuple[Sequence[Component], Component]:
-    """Fill the fields, unless something is typed there: then the dialog is only read again."""
+async def read_prompt(services: Services, _thread_id: str | None, opened: Any, rows: Any) -> tuple[Any, Any]:
+    """Return an empty body, and the fields. What was typed stays when the dialog is read again."""
     about = check_shape(_Opened, opened, "opened")["about"]
-    if not any(typed):
-        if isinstance(about, str):
-            prompt = await services.read_snapshot(SavedPrompts(services.store).get_prompt, about)
-            set_properties(Ids.NAME, {"value": prompt.name})
-            set_properties(Ids.TEXT, {"value": prompt.text})
-        elif about is not None:
-            set_properties(Ids.TEXT, {"value": about["text"]})
-    note = _("{{name}} is asked for when you insert the prompt, for example {{language}}.")
-    return [], html.P(note, className="quiet")
+    if is_read_again(Ids.EDITOR) and check_shape(list[RowId], rows, NAME):
+        return no_update, no_update
+    if isinstance(about, str):
+        prompt = await services.read_snapshot(SavedPrompts(services.store).get_prompt, about)
+        return [], _build_fields(prompt.name, prompt.text)
+    return [], _build_fields("", about["text"] if about else "")
 
 
 def register(app: Dash, services: Services) -> None:
-    open_on(app, Ids.EDITOR, Ids.NEW, Ids.ABOUT)
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "clearFields"),
-        *(Output(field, "value") for field in FIELDS),
-        Input(Ids.EDITOR, "is_open"),
-        *(State(field, "id") for field in FIELDS),
-        prevent_initial_call=True,
-    )
+    open_on(app, Ids.EDITOR, Ids.NEW, Ids.FIELDS)
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "insertPromptOfRow"),
         Output(Ids.DIALOG, "is_open", allow_duplicate=True),
@@ -178,17 +177,18 @@ def _register_changes(app: Dash, services: Services) -> None:
         *(Output(each, closed, allow_duplicate=True) for each in (Ids.EDITOR, Ids.DIALOG)),
         Input(Ids.FORM, "n_submit"),
         OPENED,
-        *(State(field, "value") for field in FIELDS),
+        State(rows_of(NAME), "value"),
+        State(rows_of(TEXT), "value"),
         State(Ids.DIALOG, "is_open"),
         **GUARDED | {"on_error": partial(report_in, Ids.EDITOR)},
     )
-    async def save(_: Any, opened: _Opened, name: str, text: str, is_listed: bool) -> tuple[float, bool, Any]:
+    async def save(_: Any, opened: _Opened, names: _OneText, texts: _OneText, is_listed: bool) -> tuple[float, bool, Any]:
         """Save a prompt, and show it in the list. A new one has an id of the moment when its form was opened."""
         about = opened["about"]
         if isinstance(about, str):
             await services.read_snapshot(prompts.get_prompt, about)
         prompt_id = about if isinstance(about, str) else _make_id(str(opened["at"]))
-        await services.run_blocking(prompts.save_prompt, prompt_id, name, text)
+        await services.run_blocking(prompts.save_prompt, prompt_id, names[0], texts[0])
         # Dash would move the focus of a dialog that is opened again.
         return mark_change(), False, no_update if is_listed else True
 
@@ -223,11 +223,11 @@ EDITOR = ReadDialog(
     N_("Prompt"),
     rows_of(EDIT),
     read_prompt,
-    fields=build_fields,
+    fields=build_form,
     buttons=build_save,
     close=N_("Cancel"),
-    parts=[Ids.ABOUT],
-    states=[OPENED, *(State(field, "value") for field in FIELDS)],
+    parts=[Ids.FIELDS],
+    states=[OPENED, State(rows_of(NAME), "id")],
     focuses_close=False,
 )
 PANEL = Panel(register=register, dialogs=lambda: [PromptVariables(id="prompt-variables")], read_dialogs=[DIALOG, EDITOR])

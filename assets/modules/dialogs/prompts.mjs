@@ -30,7 +30,7 @@ export async function readPrompts() {
 
 /** Open the library; with a text, the form for a new prompt. @param {string} [text] */
 export const openPrompts = (text = "") =>
-  text ? openDialogAbout({ text }, "prompt-dialog", "prompt-about") : openDialogAbout(null, "prompts-dialog");
+  text ? openDialogAbout({ text }, "prompt-dialog", "prompt-fields") : openDialogAbout(null, "prompts-dialog");
 
 /**
  * Insert a prompt into the field. Its variables are asked for first.
