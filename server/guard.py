@@ -187,10 +187,7 @@ class Guard:
         headers = Headers(scope=scope)
         host = [value.lower() for value in headers.getlist("host")]
         if len(host) != 1 or host[0] not in self._hosts:
-            return build_text(
-                HTTPStatus.BAD_REQUEST,
-                _("This address is not served here. Whoever runs this server names its address as PUBLIC_URL."),
-            )
+            return build_text(HTTPStatus.BAD_REQUEST, _("This address is not served here: PUBLIC_URL sets another."))
         is_socket = scope["type"] == "websocket"
         if not is_socket and scope["method"] not in ALLOWED_METHODS:
             return build_text(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
