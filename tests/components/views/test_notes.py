@@ -55,8 +55,8 @@ def test_a_note_is_quoted_by_its_own_text_in_a_hit_and_in_a_preview() -> None:
     while store.index_portion():
         pass
     found = search.describe_result(store.search("walrus", TIME, notes=notes.NOTE_RULES))
-    hits = {(hit["role"], "".join(part["text"] for part in hit["parts"])) for hit in found["hits"]}
-    assert hits == {("summary", "- the walrus"), ("note", "Walrus moved"), ("note", "Walrus brought")}
+    hits = {(hit["who"], "".join(part["text"] for part in hit["parts"])) for hit in found["hits"]}
+    assert hits == {("Summary", "- the walrus"), ("Note", "Walrus moved"), ("Note", "Walrus brought")}
     (doc,) = reading.read_documents(transfer.export(store, thread_id).encode())
     preview = str(
         import_preview.build_import_preview("a.json", [doc], [transfer.preview_import(store, doc)], open_here=False)
