@@ -14,7 +14,7 @@ _set_attribute = object.__setattr__
 
 
 def duplicate_message(message: M) -> M:
-    """Return a deep copy, in an eighth of the time of `deepcopy`."""
+    """Return a deep copy, in two fifths of the time of `deepcopy`."""
     copied, extra, private = object.__new__(type(message)), message.__pydantic_extra__, message.__pydantic_private__
     _set_attribute(copied, "__dict__", _copy_value(message.__dict__))
     _set_attribute(copied, "__pydantic_fields_set__", message.__pydantic_fields_set__.copy())

@@ -54,13 +54,13 @@ export function useMessages(props, data, coming, field) {
   // The browser asks before the page is left with a message that the server does not have, unless the session has ended.
   const onLeave = (event) => isLeaving() || event.preventDefault();
   useListener(window, "beforeunload", onLeave, { isActive: queue.queued !== null || isSending });
-  const ways = useWays({ data, field, sending, queue, coming, isBusy, isRunning });
+  const actions = useSendActions({ data, field, sending, queue, coming, isBusy, isRunning });
   const isUnread = queue.isUnread && !isRunning; // then nothing but its files keeps the queued message
-  return { sending, isSending, isRunning, isAway, isUnread, queue, drafts, ...ways };
+  return { sending, isSending, isRunning, isAway, isUnread, queue, drafts, ...actions };
 }
 
 /** Return the functions that send: the message in the field, or a text beside it, which stays. */
-function useWays({ data, field, sending, queue, coming, isBusy, isRunning }) {
+function useSendActions({ data, field, sending, queue, coming, isBusy, isRunning }) {
   const submitted = useRef(null);
   const post = (message, mustWait) => {
     if (!mustWait) return sending.send(message);

@@ -23,9 +23,10 @@ export function useDialog(onClose) {
 
 /**
  * A dialog with text to read, at the end of the page: its opener may stand in a paragraph.
- * @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props
+ * @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, close?: string, onClose: () => void,
+ *   children: any}} props
  */
-export function ReadingDialog({ title, size = "lg", className, buttons = null, onClose, children }) {
+export function ReadingDialog({ title, size = "lg", className, buttons = null, close = _("Close"), onClose, children }) {
   const id = useId();
   const dialog = useDialog(onClose);
   const onCancel = (event) => (event.preventDefault(), onClose());
@@ -39,7 +40,7 @@ export function ReadingDialog({ title, size = "lg", className, buttons = null, o
         h(
           "div",
           { className: "modal-footer" },
-          button("btn btn-outline-secondary", _("Close"), onClose),
+          button("btn btn-outline-secondary", close, onClose),
           buttons,
         ),
       ),

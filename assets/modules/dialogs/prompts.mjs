@@ -130,7 +130,7 @@ function VariablesDialog({ prompt, onInsert, onClose }) {
   const buttons = button("btn btn-primary", _("Insert"), null, { type: "submit", form: id });
   return h(
     ReadingDialog,
-    { title: prompt.name, className: "prompt-variables", buttons, onClose },
+    { title: prompt.name, className: "prompt-variables", buttons, close: _("Cancel"), onClose },
     h("form", { id, ref: form, "aria-label": _("Variables"), onSubmit, onKeyDown }, names.map(field)),
   );
 }

@@ -133,7 +133,7 @@ export function Editor({ editing, isLast }) {
     event.preventDefault();
     event.stopPropagation();
   };
-  const isOff = { "aria-disabled": !canSend || undefined };
+  const disabled = { "aria-disabled": !canSend || undefined };
   return h(
     "form",
     { className: "editor", "aria-label": _("Edit message"), onKeyDown, onSubmit: (event) => event.preventDefault() },
@@ -147,8 +147,8 @@ export function Editor({ editing, isLast }) {
       h("p", { className: "editor-hint" }, _("Send asks again from here. What follows is removed and can be brought back.")),
     h("div", { className: "editor-buttons" },
       button("btn btn-secondary", _("Cancel"), cancel),
-      !isLast && button("btn btn-secondary", _("Only change the text"), () => send("change"), isOff),
-      button("btn btn-primary", _("Send"), () => send("edit"), isOff),
+      !isLast && button("btn btn-secondary", _("Only change the text"), () => send("change"), disabled),
+      button("btn btn-primary", _("Send"), () => send("edit"), disabled),
     ),
   );
 }

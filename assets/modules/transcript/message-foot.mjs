@@ -2,7 +2,7 @@
 import { button, iconButton } from "../controls/buttons.mjs";
 import { copyLink, copyText, explainSelection } from "../controls/copying.mjs";
 import { icon } from "../controls/icons.mjs";
-import { Menu } from "../controls/menu.mjs";
+import { MoreButton } from "../controls/menu.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { openPrompts } from "../dialogs/prompts.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
@@ -113,9 +113,8 @@ export function Usage({ usage }) {
   );
 }
 
-/** Rarely needed actions, in a menu that is fetched when it opens. Where there is little room, it has all of them. */
+/** Rarely needed actions, in a menu. Where there is little room, it has all of them. */
 function MoreActions({ message: { id, role, text }, act, others, isLast, isReadOnly, isReader, readText }) {
-  const [isOpen, setOpen] = useState(false);
   const isHere = isLast && role !== "user"; // a question is taken back: it returns to the field
   const savePrompt = (whole) => whole !== null && openPrompts(whole);
   const changes = (...items) => (isReadOnly ? [] : items);
@@ -130,13 +129,7 @@ function MoreActions({ message: { id, role, text }, act, others, isLast, isReadO
     ),
     ...(isReader ? [] : [[_("Save as a prompt"), async () => savePrompt(await readText())]]),
   ];
-  const name = _("More");
-  return h(
-    "span",
-    { className: "more" },
-    iconButton("three-dots", name, () => setOpen(true), { "aria-haspopup": "menu", "aria-expanded": isOpen }),
-    isOpen && h(Menu, { name, items: items(), onClose: () => setOpen(false) }),
-  );
+  return h(MoreButton, { name: _("More"), list: items });
 }
 
 /** The actions of a message, and those that its menu has as well where there is little room. */
