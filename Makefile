@@ -37,7 +37,7 @@ check: setup-dev $(VENV)/typescript
 	@$(BIN)/node $(TYPESCRIPT)/node_modules/typescript/bin/tsc
 	@$(BIN)/python -m pytest --collect-only -qq -m "" >$(VENV)/collected.log || { grep -E "^(E |ERROR)" $(VENV)/collected.log; exit 1; }
 	@$(BIN)/python -m pytest -qq -m "" tests/test_sizes.py >$(VENV)/sizes.log || { cat $(VENV)/sizes.log; exit 1; }
-	@$(BIN)/python -m supply.registry
+	@$(BIN)/python -m deploy.supply.registry
 
 bench: setup-dev whole-browser
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -54,7 +54,7 @@ $(VENV)/bin/python:
 # pip takes no hashes from `-c`, and refuses further packages beside hashes: .venv/constraints.txt has the versions alone.
 WHEELS := --only-binary :all:
 install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes $(WHEELS) $(2) \
-  $(addprefix -r ,$(1)) >$(VENV)/pip.log 2>&1 || { $(BIN)/python supply/install_log.py $(VENV)/pip.log; exit 1; }; \
+  $(addprefix -r ,$(1)) >$(VENV)/pip.log 2>&1 || { $(BIN)/python deploy/supply/install_log.py $(VENV)/pip.log; exit 1; }; \
   sed -n 's/^\([^ ].*\) \\$$/\1/p' constraints.txt constraints-dev.txt >$(VENV)/constraints.txt
 
 $(VENV)/run: constraints.txt | $(VENV)/bin/python
@@ -114,12 +114,12 @@ lock: setup-dev
 
 # Builds the page's font files again, which are in the repository: the script names its own packages.
 font: setup-dev
-	@$(BIN)/uv run --quiet --script supply/font.py
+	@$(BIN)/uv run --quiet --script deploy/supply/font.py
 
 # A bill of materials in CycloneDX's format: build/waymark.cdx.json.
 sbom: setup-dev
 	@mkdir -p build
-	@$(BIN)/python -m supply.bill_of_materials "$$(git describe --always --dirty)" >build/waymark.cdx.json
+	@$(BIN)/python -m deploy.supply.bill_of_materials "$$(git describe --always --dirty)" >build/waymark.cdx.json
 	@echo "build/waymark.cdx.json"
 
 clean:

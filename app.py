@@ -21,23 +21,23 @@ from agent.run.run_ids import read_run_ids
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
 from agent.tracing.protocol import Tracer
+from application.commands.arguments import parse_arguments
+from application.composition import agent_factory, factory, sign_in_factory
+from application.composition.connecting import EnvFileConnector
+from application.composition.joining import Role, join_workers
+from application.composition.loading import AgentLoader
+from application.composition.page_server import WayIn, build_guard, find_public_address, format_host
+from application.composition.service_factory import Parts, build_services
+from application.composition.worker_server import build_worker_server
+from application.settings import Settings, SettingsError, load_settings
 from checkpoints import EVERYBODY, Store, StoreUnavailableError, act_for
-from commands.arguments import parse_arguments
 from components.services import Services
-from config import Settings, SettingsError, load_settings
 from server.json_log import JsonFormatter, note_requests
 from server.layers import add_lifespan, serve_below
 from server.serving import open_listener, serve_until_signal
 from server.session.session_authentication import SessionAuthentication
 from server.terminal import configure_log, escape_controls, use_utf8
 from server.working import answer_beside, run_until_signal
-from startup import agent_factory, factory, sign_in_factory
-from startup.connecting import EnvFileConnector
-from startup.joining import Role, join_workers
-from startup.loading import AgentLoader
-from startup.page_server import WayIn, build_guard, find_public_address, format_host
-from startup.service_factory import Parts, build_services
-from startup.worker_server import build_worker_server
 
 if TYPE_CHECKING:
     from server.metrics import Metrics
@@ -63,7 +63,7 @@ class App:
         return self.sign_in.create_link() if self.sign_in else f"{self.address}/"
 
     async def load_agent(self) -> None:
-        """Load the agent, and open the sessions of the MCP servers. Until then, runs wait (see startup.loading)."""
+        """Load the agent, and open the sessions of the MCP servers. Until then, runs wait."""
         if self.services.wire is not None:
             self.services.wire.start()
         self.services.runner.open()
@@ -116,7 +116,7 @@ def create_app(
 def _watch_requests(settings: Settings, services: Services, served: ASGIApp) -> ASGIApp:
     if settings.otlp_endpoint is None:
         return served
-    from startup.request_tracing import trace_requests  # noqa: PLC0415  (for a collector)
+    from application.composition.request_tracing import trace_requests  # noqa: PLC0415  (for a collector)
 
     return trace_requests(served, services.tracer)
 
@@ -163,7 +163,7 @@ def _prepare_parts(
 def _build_metrics(settings: Settings, services: Services) -> "Metrics | None":
     if settings.metrics_key is None:
         return None
-    from startup.observing import build_metrics  # noqa: PLC0415  imports prometheus_client
+    from application.composition.observing import build_metrics  # noqa: PLC0415  imports prometheus_client
 
     return build_metrics(settings.metrics_key.get_secret_value(), services)
 
@@ -246,7 +246,7 @@ def main(arguments: list[str]) -> int:
             work(settings)
             return 0
         if options.command != "serve":
-            from commands.running import run_command  # noqa: PLC0415  (a server runs none)
+            from application.commands.running import run_command  # noqa: PLC0415  (a server runs none)
 
             return run_command(options, settings)
         # uvicorn has ended quietly by then, and raises the signal again.

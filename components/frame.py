@@ -6,9 +6,9 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from addresses import build_address
 from components.panels import chat, history, outage, password, people_dialog, person, threads, undo_redo
 from components.widgets import Icon, build_menu_item
+from server.addresses import build_address
 from words import N_, _
 
 FRAME_ID = "shell"

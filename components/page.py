@@ -12,7 +12,6 @@ from dash.development.base_component import Component
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from addresses import build_address
 from agent.models.providers import SPEC_PREFIXES
 from checkpoints import get_acting_owner
 from components import action_routes, page_state
@@ -61,6 +60,7 @@ from components.services import Services
 from components.shapes import check_arguments
 from components.streams import turns
 from components.widgets import TRANSCRIPT_ID
+from server.addresses import build_address
 from words import SOURCE_LANGUAGE, _, get_language
 
 # The index (assets/index.html) marks its texts for translation this way.

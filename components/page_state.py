@@ -17,11 +17,11 @@ from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from typing_extensions import TypedDict
 
-from addresses import build_address, read_path
 from checkpoints.values import serde
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from checkpoints.values.thread_ids import read_thread_id, write_thread_id
 from components.shapes import Count
+from server.addresses import build_address, read_path
 from words import say
 
 # The page of each thread is below this path.

@@ -1,6 +1,6 @@
 """The sign-in as the panels see it: the request of a callback, the sessions of its person, and the people of the server.
 
-`server.session` and `people.admin` implement it.
+`server.session` and `extensions.people.admin` implement it.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from addresses import build_address
+from server.addresses import build_address
 from words import N_, _, get_language
 
 # Addresses of these pages contain tokens of links and codes of providers. The next page must not learn them.

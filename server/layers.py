@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from addresses import read_path, use_prefix
+from server.addresses import read_path, use_prefix
 
 
 def serve_below(prefix: str, app: ASGIApp) -> ASGIApp:

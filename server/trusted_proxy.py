@@ -15,7 +15,7 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from starlette.responses import Response
 from starlette.types import Scope
 
-from addresses import build_address
+from server.addresses import build_address
 from server.answers import build_refresh, build_text
 from server.session.session_authentication import SIGN_IN_PATH
 from words import N_, _

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from app import App, create_app
-from config import Settings
+from application.settings import Settings
 
 ORIGIN = "http://127.0.0.1:8050"
 JSON = dict[str, Any]

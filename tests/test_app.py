@@ -17,10 +17,10 @@ from dash._configs import load_dash_env_vars
 from agent.preparation.compaction import NotCompactedError
 from agent.time_travel.policy import TimeTravelEvent
 from app import App, create_app
+from application.setting_types import AgentDefinition
+from application.settings import Settings, SettingsError
 from checkpoints import Caller, NewMessage, StoreInUseError
 from components.page import LISTS
-from config import Settings, SettingsError
-from setting_types import AgentDefinition
 from tests.app_process import ROOT, read_environment, run_app
 from tests.broken_file import break_file
 from tests.checkpoints.conversations import new

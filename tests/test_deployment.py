@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from commands import arguments
-from config import Settings
+from application.commands import arguments
+from application.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 COMPOSED = yaml.safe_load((ROOT / "compose.yaml").read_text())
 OURS = {name: each for name, each in COMPOSED["services"].items() if each["image"] == "waymark"}
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", "")
-IGNORED = {"benchmarks", "docs", "tests", "supply", "deploy", "build", "data"}  # the image is without them
+IGNORED = {"benchmarks", "docs", "tests", "deploy", "build", "data"}  # the image is without them
 
 
 def test_processes_of_waymark_have_settings_and_commands_that_there_are() -> None:

@@ -17,11 +17,11 @@ from langchain_core.tools import BaseTool
 from pydantic import SecretStr
 
 from agent.tools.names import TOOL_NAMES
+from application.commands.arguments import parse_arguments
+from application.setting_types import PROVIDER_KEYS
+from application.settings import Settings, load_settings
 from checkpoints.values import limits
-from commands.arguments import parse_arguments
-from config import Settings, load_settings
-from setting_types import PROVIDER_KEYS
-from supply.pins import GRAPH_CONSTRAINTS, read_pins
+from deploy.supply.pins import GRAPH_CONSTRAINTS, read_pins
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -186,8 +186,8 @@ components.routes.agent_transcript PORTION_MESSAGES components.views.list_rows M
 agent.tools.mcp_limits MAX_MESSAGE_BYTES MAX_MESSAGE_VALUES agent.tools.remote_tool MAX_REMOTE_RESULT_CHARS \
 MAX_SCHEMA_VALUES MAX_SCHEMA_CHARS
 agent.tools.mcp_limits MAX_MINUTE_BYTES MESSAGE_COST_BYTES
-server.protocol MAX_HEAD_BYTES HEAD_SECONDS server.guard MAX_BODY_BYTES startup.page_server MAX_PAGE_REQUEST_BYTES \
-server.dash_requests MAX_REQUEST_VALUES
+server.protocol MAX_HEAD_BYTES HEAD_SECONDS server.guard MAX_BODY_BYTES \
+application.composition.page_server MAX_PAGE_REQUEST_BYTES server.dash_requests MAX_REQUEST_VALUES
 server.serving MAX_OPEN_FILES RESERVED_FILES
 MAX_ARCHIVE_FILE_BYTES MAX_BINARY_FILE_BYTES components.transfers.uploads MAX_KEPT_BYTES MAX_KEPT_UPLOADS \
 MAX_KEPT_SECONDS
@@ -311,13 +311,13 @@ def test_every_module_that_a_document_names_is_there() -> None:
         # These are the example's own.
         text = re.sub(r"agent/tools/(test_)?count_words\.py", "", document.read_text())
         named = re.findall(
-            r"`((?:agent|assets|checkpoints|commands|components|people|server|startup|tests)/[\w/.-]*)`", text
+            r"`((?:agent|application|assets|checkpoints|components|deploy|extensions|server|tests)/[\w/.-]*)`", text
         )
         assert [name for name in named if not (ROOT / name).exists()] == [], document
 
 
 def test_every_file_that_the_code_names_is_there() -> None:
-    folders = ("agent", "assets", "checkpoints", "commands", "components", "people", "server", "startup")
+    folders = ("agent", "application", "assets", "checkpoints", "components", "extensions", "server")
     path = re.compile(rf"\b(?:docs|tests|{'|'.join(folders)})/[\w/.-]+\.(?:css|js|md|mjs|py)\b")
     for source in [each for folder in folders for each in (ROOT / folder).rglob("*") if each.suffix in (".mjs", ".py")]:
         named = path.findall(source.read_text(encoding="utf-8"))

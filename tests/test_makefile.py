@@ -25,8 +25,8 @@ def test_without_a_network_a_sentence_says_so(tmp_path: Path) -> None:
 def test_a_package_without_its_hash_is_not_installed(tmp_path: Path) -> None:
     wheel = build_wheel(tmp_path, "clock", "1.0")
     shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / "supply").mkdir()
-    shutil.copy(ROOT / "supply" / "install_log.py", tmp_path / "supply")
+    (tmp_path / "deploy" / "supply").mkdir(parents=True)
+    shutil.copy(ROOT / "deploy" / "supply" / "install_log.py", tmp_path / "deploy" / "supply")
     constraints = tmp_path / "constraints.txt"
     (tmp_path / "constraints-dev.txt").touch()
     own = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # the tests run below make

@@ -19,18 +19,18 @@ import pytest
 from fastapi import FastAPI
 
 from app import App, create_app
+from application.commands.arguments import parse_arguments
+from application.commands.people import readmit_person
+from application.composition import page_server
+from application.settings import Settings
 from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values.audit_entry import AuditKind
-from commands.arguments import parse_arguments
-from commands.people import readmit_person
 from components.views.audit_sentences import describe_entry
-from config import Settings
-from people import sign_in_limits
-from people.oidc_sign_in import OidcSignIn
+from extensions.people import sign_in_limits
+from extensions.people.oidc_sign_in import OidcSignIn
 from server.bounded_log import MAX_LINES
-from startup import page_server
 from tests import people_dialog, walk
 from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider, reply_with
 from tests.page_key import read_page_key

@@ -21,6 +21,8 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from app import App, create_app
+from application.composition import page_server
+from application.settings import Settings
 from checkpoints import Database, RunState, Store, StoreUnavailableError, act_for
 from checkpoints.people.account_rows import InvalidAccountError, Role
 from checkpoints.people.accounts import Accounts
@@ -31,15 +33,13 @@ from checkpoints.values.model import ThreadRole
 from checkpoints.values.progress import Progress
 from checkpoints.values.sentence import sentence
 from components.transfers.long_requests import LongRequest
-from config import Settings
-from people import passwords, sign_in_limits
-from people.admin import PeopleAdmin
-from people.password_sign_in import PasswordSignIn
-from people.person_sessions import LIMITS
-from people.sign_in_limits import SignInLimits
+from extensions.people import passwords, sign_in_limits
+from extensions.people.admin import PeopleAdmin
+from extensions.people.password_sign_in import PasswordSignIn
+from extensions.people.person_sessions import LIMITS
+from extensions.people.sign_in_limits import SignInLimits
 from server import request_rate
 from server.session.sessions import NewSession
-from startup import page_server
 from tests import people_dialog, walk
 from tests.conftest import Clock
 from tests.page_key import read_page_key

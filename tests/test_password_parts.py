@@ -11,17 +11,17 @@ import pytest
 import sqlalchemy as sa
 from argon2 import PasswordHasher, extract_parameters
 
+from application.commands.arguments import parse_arguments
+from application.commands.people import print_invitation
+from application.settings import Settings
 from checkpoints import EVERYBODY, Database, Store, act_for
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
 from checkpoints.people.sign_in_counters import SignInCounters
 from checkpoints.storage import schema
-from commands.arguments import parse_arguments
-from commands.people import print_invitation
-from config import Settings
-from people import passwords
-from people.passwords import Passwords, TooBusyError
-from people.sign_in_limits import Allowance, Counter, SignInLimits
+from extensions.people import passwords
+from extensions.people.passwords import Passwords, TooBusyError
+from extensions.people.sign_in_limits import Allowance, Counter, SignInLimits
 from server.client_address import read_client_address
 from tests.conftest import Clock
 

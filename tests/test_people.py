@@ -14,6 +14,8 @@ import pytest
 from fastapi import FastAPI
 
 from app import App, create_app
+from application.composition import page_server
+from application.settings import Settings
 from checkpoints import EVERYBODY, Runs, RunState, act_for
 from checkpoints.default_instructions import DefaultInstructions
 from checkpoints.people.members import Members
@@ -22,9 +24,7 @@ from checkpoints.storage import schema
 from checkpoints.tags import Tags
 from checkpoints.values.model import ThreadRole
 from components.streams import thread_frames
-from config import Settings
 from server import request_rate
-from startup import page_server
 from tests import walk
 from tests.checkpoints import tables
 from tests.fakes.openai import FakeOpenAI, Say

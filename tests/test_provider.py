@@ -17,10 +17,10 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 from starlette.requests import Request
 
-from people import provider
-from people.provider import Client, Provider
-from people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
-from people.sign_in_errors import OUTDATED, REPORTED, UNREACHABLE, UNVERIFIED, SignInError
+from extensions.people import provider
+from extensions.people.provider import Client, Provider
+from extensions.people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
+from extensions.people.sign_in_errors import OUTDATED, REPORTED, UNREACHABLE, UNVERIFIED, SignInError
 from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider, hang, make_key, make_rsa_key, reply_with
 
 JSON = dict[str, Any]

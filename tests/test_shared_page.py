@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from app import App, create_app
+from application.settings import Settings
 from checkpoints import NewMessage, Store, act_for
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.people.audit_log import AuditLog
@@ -23,7 +24,6 @@ from checkpoints.storage import schema
 from checkpoints.values import files, serde
 from checkpoints.values.audit_entry import AuditKind
 from components import shared_pages
-from config import Settings
 from server import guard
 from tests import test_people
 from tests.attachments import asking, png

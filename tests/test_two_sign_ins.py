@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from app import App, create_app
+from application.settings import Settings
 from checkpoints import EVERYBODY, act_for
 from checkpoints.interchange import transfer
 from checkpoints.people.account_rows import Role
@@ -19,8 +20,7 @@ from checkpoints.people.followed_requests import FollowedRequests
 from checkpoints.values.progress import Progress
 from components.transfers import shared_requests
 from components.transfers.long_requests import HEADER
-from config import Settings
-from people import passwords
+from extensions.people import passwords
 from tests import people_dialog, walk
 from tests.agent.run.wires import until
 from tests.checkpoints import tables

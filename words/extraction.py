@@ -14,7 +14,7 @@ from words import LANGUAGES, SOURCE_LANGUAGE
 from words.catalogues import FOLDER
 
 ROOT = FOLDER.parent
-PACKAGES = ("agent", "checkpoints", "components", "people", "server", "startup", "assets")
+PACKAGES = ("agent", "application", "assets", "checkpoints", "components", "extensions", "server")
 KEYWORDS: dict[str, Any] = {
     **dict.fromkeys(("_", "N_", "sentence")),
     **dict.fromkeys(("ngettext", "plural_sentence"), (1, 2)),

@@ -1,4 +1,4 @@
-"""Counters of sign-in attempts, shared by all processes. A counter is a moment: see `people.sign_in_limits`.
+"""Counters of sign-in attempts, shared by all processes. A counter is a moment: see `extensions.people.sign_in_limits`.
 
 Names and addresses are stored as hashes, until no attempt counts any more.
 """

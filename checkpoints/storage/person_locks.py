@@ -5,7 +5,7 @@ its way during their erasure would leave rows to nobody, and their name could no
 a proxy has no row: their requests are refused during the erasure, and a later request begins as a new person's first.
 
 No answer begins for a person who has just become a reader either, since nobody would stop it (see
-people/running_answers.py).
+extensions/people/running_answers.py).
 
 A change takes the lock before it locks a row. A run's messages need no lock, because a person with a run in progress
 is not erased.

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from addresses import build_address
 from agent.preparation.requests import RerunActiveError, replace_text
 from agent.tracing.events import Feedback
 from checkpoints import Caller, CandidateKey, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError
@@ -18,6 +17,7 @@ from components.services import Services
 from components.shapes import MalformedRequestError
 from components.transfers.uploads import UploadGoneError
 from components.views import message_window
+from server.addresses import build_address
 from words import N_, _
 
 # Most runs have no more operations. For others, the newest are searched for the beginning of the run.

@@ -7,7 +7,6 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Checkbox, Label, ModalBody, ModalFooter, Select
 from dash_bootstrap_components import Textarea as Field
 
-from addresses import build_address
 from checkpoints.values.thread_ids import write_thread_id
 from components import dialog, page_state
 from components.panel import Panel
@@ -15,6 +14,7 @@ from components.properties import Properties
 from components.routes.export_download import EXPORT_FORMATS
 from components.services import Services
 from components.widgets import Icon, build_menu_item
+from server.addresses import build_address
 from words import N_, _
 
 REDACTION_LIMITS = N_(

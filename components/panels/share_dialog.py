@@ -19,7 +19,6 @@ from dash_bootstrap_components import Textarea as TextArea
 from pydantic import Field as Limits
 from typing_extensions import TypedDict
 
-from addresses import build_address
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.people.members import MEMBER_ROLES, Members
 from checkpoints.people.shares import NewShare, Shares
@@ -43,6 +42,7 @@ from components.routes.shared_page import SHARED_PATH
 from components.services import Services
 from components.shapes import check_shape
 from components.widgets import build_menu_item
+from server.addresses import build_address
 from words import N_, _, ngettext
 
 TITLE = N_("Share this conversation")

@@ -9,7 +9,6 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from addresses import build_address
 from checkpoints.people.members import Members
 from checkpoints.tags import Tags
 from checkpoints.values.errors import ReadOnlyError
@@ -25,6 +24,7 @@ from components.streams.turns import Turn, TurnChanges
 from components.thread_changes import build_update_of_threads, change_each, tag_each
 from components.views import list_rows, operations
 from components.widgets import Threads
+from server.addresses import build_address
 from words import N_, _, arrange, ngettext
 
 # Read changes from before the page's list as well: a change may take this long to commit, and clocks differ.

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from fastapi import FastAPI
 from starlette.responses import PlainTextResponse, Response
 
-from addresses import build_address
 from agent.run.runner import Runner
 from agent.settings import ThreadSettings
 from checkpoints import MessageNotFoundError, Runs, Store
@@ -39,6 +38,7 @@ from components.views.value_tree import (
     format_size,
     make_digest,
 )
+from server.addresses import build_address
 from words import _, ngettext, say
 
 if TYPE_CHECKING:

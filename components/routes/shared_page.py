@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from addresses import build_address
 from checkpoints import LOCAL_OWNER, NotFoundError, StateError, act_for
 from checkpoints.interchange.document_redaction import Redact
 from checkpoints.interchange.export_options import ExportOptions
@@ -21,6 +20,7 @@ from components.routes.export_download import check_stored_size
 from components.services import Services
 from components.transfers.html_export import Heading, write_html, write_notice
 from components.views.names import DocumentNames
+from server.addresses import build_address
 from words import _, get_language, ngettext, say_moment
 
 SHARED_PATH = "/shared"

@@ -3,11 +3,11 @@
 from typing import Literal, TypedDict
 from urllib.parse import quote
 
-from addresses import build_address
 from checkpoints import Message
 from checkpoints.values import files
 from checkpoints.values.files import FilePart
 from checkpoints.values.thread_ids import write_thread_id
+from server.addresses import build_address
 
 FILES_PREFIX = "/files/"
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from addresses import build_address
 from checkpoints import EVERYBODY, LOCAL_OWNER, NOBODY, Branch, Checkpoint, Run, RunState, Thread, get_acting_owner
 from checkpoints.values.model import Node
 from checkpoints.values.thread_ids import write_thread_id
 from components.views.names import name_other
+from server.addresses import build_address
 from words import say_error
 
 # This much of a checkpoint's description is shown.

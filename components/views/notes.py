@@ -3,7 +3,6 @@
 from typing import TypedDict
 from urllib.parse import quote
 
-from addresses import build_address
 from agent.marks import ExcerptMark, MoveMark, SummaryMark
 from agent.preparation.compaction import SUMMARY_PHRASE, extract_summary
 from agent.time_travel.excerpts import EXCERPT_PHRASE, extract_excerpt
@@ -14,6 +13,7 @@ from checkpoints.values import serde
 from checkpoints.values.thread_ids import write_thread_id
 from components.views.places import describe_place_name
 from components.views.tool_cards import list_sources
+from server.addresses import build_address
 
 
 class RemovalView(TypedDict):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TypedDict
 from urllib.parse import quote, urlencode
 
-from addresses import build_address
 from checkpoints import Message
 from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from checkpoints.values.thread_ids import write_thread_id
 from components.views import markdown
+from server.addresses import build_address
 
 # The limit applies to a message's text.
 MAX_SHOWN_CHARS = 50_000

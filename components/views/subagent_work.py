@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 from urllib.parse import quote
 
-from addresses import build_address
 from agent.marks import QuestionMark
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.dependence import list_call_ids
 from checkpoints import Message
 from checkpoints.values.thread_ids import write_thread_id
+from server.addresses import build_address
 
 
 class WorkView(TypedDict):

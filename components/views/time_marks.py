@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
-from addresses import build_address
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message
 from checkpoints.values.model import CheckpointMark, RemovedPart
@@ -13,6 +12,7 @@ from checkpoints.values.thread_ids import write_thread_id
 from components.views.message_view import MessageView
 from components.views.names import name_other
 from components.views.shown_text import MAX_BEGINNING_CHARS
+from server.addresses import build_address
 
 # Of these messages, the first with a text are shown.
 READ_REMOVED_MESSAGES = 12

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from addresses import build_address
+from server.addresses import build_address
 from server.answers import build_page, build_refresh
 from server.session.session_authentication import SIGN_IN_PATH, SessionAuthentication
 from server.session.session_log import SessionLog

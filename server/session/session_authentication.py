@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Scope, Send
 
-from addresses import build_address
+from server.addresses import build_address
 from server.answers import build_key_page, build_page, build_refresh, build_text
 from server.session.session_log import SessionLog
 from server.session.sessions import MAX_SESSION_SECONDS, NotDurableError, Session, Sessions

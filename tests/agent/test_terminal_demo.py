@@ -14,10 +14,10 @@ from agent.demo.model import DemoChatModel
 from agent.models.catalog import ConfiguredModels
 from agent.models.keys import ProviderKeys
 from agent.terminal_demo import AGAIN, DEMONSTRATIONS, LOGBOOK_NAME
-from commands.arguments import parse_arguments
-from commands.output import EXIT_OK
-from commands.running import run_demonstration
-from config import Settings
+from application.commands.arguments import parse_arguments
+from application.commands.output import EXIT_OK
+from application.commands.running import run_demonstration
+from application.settings import Settings
 from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.deploy.supply.wheel import unpack_wheel
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.waymark import Page
-from tests.supply.wheel import unpack_wheel
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PROGRAM = """

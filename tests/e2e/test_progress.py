@@ -14,12 +14,12 @@ import uvicorn
 from playwright.sync_api import Browser, Locator, expect
 
 from app import App, create_app
+from application.settings import Settings
 from checkpoints import Store, act_for
 from checkpoints.interchange import transfer
 from checkpoints.people.account_rows import InvalidAccountError, Role
 from checkpoints.people.accounts import Accounts
 from checkpoints.values.sentence import sentence
-from config import Settings
 from server.serving import open_listener
 from tests.browser import PATIENCE_MS
 from tests.components.transfers.test_long_requests import hold_at, write_long
@@ -246,7 +246,7 @@ def test_an_erasure_by_keyboard_shows_how_far_it_is_is_cancelled_refused_and_don
         raise InvalidAccountError(sentence("Not now."))
 
     with monkeypatch.context() as patch:
-        patch.setattr("people.admin.erase_person", refuse)
+        patch.setattr("extensions.people.admin.erase_person", refuse)
         button = ask_to_erase(admin)
         keys.press(button)
         expect(button).to_be_disabled()  # once the progress is shown

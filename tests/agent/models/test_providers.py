@@ -15,9 +15,9 @@ from agent.models.errors import ModelConfigurationError
 from agent.models.finish_reasons import read_finish_reason
 from agent.models.keys import ProviderKeys
 from agent.models.providers import PROVIDERS
+from application.setting_types import PROVIDER_KEYS
+from application.settings import SettingsError, load_settings
 from checkpoints import RunState
-from config import SettingsError, load_settings
-from setting_types import PROVIDER_KEYS
 from tests.agent.running import running
 
 PACKAGE = '''

@@ -20,9 +20,9 @@ from agent.tracing.langfuse import MAX_ANSWER_BYTES, LangfuseTracer
 from agent.tracing.run_trace import RunTrace
 from agent.tracing.span_ids import derive_trace_id
 from app import create_app
+from application.settings import Settings, SettingsError
 from checkpoints import RunState
 from checkpoints.values.limits import MAX_PROMPT_CHARS, MAX_TOKENS
-from config import Settings, SettingsError
 from tests.agent.running import model_at, running
 from tests.app_process import PATIENCE, ROOT
 from tests.fakes.faults import Frame

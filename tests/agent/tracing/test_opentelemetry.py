@@ -14,8 +14,8 @@ from agent.tracing.langfuse import LangfuseTracer
 from agent.tracing.opentelemetry import OpenTelemetryTracer
 from agent.tracing.protocol import NO_TRACING
 from agent.tracing.span_ids import derive_trace_id
-from config import Settings, SettingsError, load_settings
-from startup.factory import build_tracer
+from application.composition.factory import build_tracer
+from application.settings import Settings, SettingsError, load_settings
 from tests.agent.cast import Cast, agent, ask
 from tests.agent.running import model_at, raising, running, tool
 from tests.fakes.langfuse import FakeLangfuse, Span

@@ -45,7 +45,7 @@ class Gate:
 def hold_at(monkeypatch: pytest.MonkeyPatch, phase: str) -> Gate:
     """Hold every request with an id at this phase."""
     gate = Gate(phase)
-    for module in ("components.panels.import_dialog", "components.routes.export_download", "people.admin"):
+    for module in ("components.panels.import_dialog", "components.routes.export_download", "extensions.people.admin"):
         monkeypatch.setattr(f"{module}.get_progress_callback", lambda: gate.hold(get_progress_callback()))
     return gate
 

@@ -24,13 +24,13 @@ from markdown_it import MarkdownIt
 from pygments.lexers import get_all_lexers
 
 from app import create_app
+from application.settings import Settings
 from components.comparing import compare_places
 from components.views import markdown
 from components.views.markdown import is_cheap, render_markdown, to_plain_html
 from components.views.word_differences import mark_cheap_differences, mark_differences
 from components.workers import rendering
 from components.workers.rendering import Renderer
-from config import Settings
 from tests.checkpoints.conversations import talked
 from tests.rounds import Rounds, given_examples
 from tests.running_app import request_panels
