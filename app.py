@@ -2,15 +2,14 @@
 
 import asyncio
 import gc
-import logging
+import importlib
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
@@ -20,15 +19,15 @@ from agent.models.replaceable import ReplaceableModels
 from agent.run.run_ids import read_run_ids
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
-from agent.tracing.protocol import Tracer
+from agent.tracing.protocol import NO_TRACING, Tracer
 from application.commands.arguments import parse_arguments
 from application.composition import agent_factory, factory, sign_in_factory
 from application.composition.connecting import EnvFileConnector
-from application.composition.joining import Role, join_workers
 from application.composition.loading import AgentLoader
-from application.composition.page_server import WayIn, build_guard, find_public_address, format_host
+from application.composition.page_server import SignInConfig, build_guard, find_public_address, format_host
 from application.composition.service_factory import Parts, build_services
 from application.composition.worker_server import build_worker_server
+from application.extension import Extension, Role, ServerPart, build_each, build_first
 from application.settings import Settings, SettingsError, load_settings
 from checkpoints import EVERYBODY, Store, StoreUnavailableError, act_for
 from components.services import Services
@@ -37,13 +36,28 @@ from server.layers import add_lifespan, serve_below
 from server.serving import open_listener, serve_until_signal
 from server.session.session_authentication import SessionAuthentication
 from server.terminal import configure_log, escape_controls, use_utf8
+from server.trusted_proxy import TrustedProxy
 from server.working import answer_beside, run_until_signal
 
-if TYPE_CHECKING:
-    from server.metrics import Metrics
+_PEOPLE = ("proxy", "password", "oidc")
+# Our own extensions, and whether the settings ask for them. What they do not ask for is not imported.
+EXTENSIONS: Mapping[str, Callable[[Settings], bool]] = {
+    "people": lambda settings: settings.auth in _PEOPLE,
+    "fleet": lambda settings: settings.connection_url.startswith("postgresql"),
+    "graphs": lambda settings: bool(settings.graph or settings.graphs),
+    "tracing": lambda settings: bool(settings.langfuse_public_key or settings.langfuse_secret_key or settings.otlp_endpoint),
+    "metrics": lambda settings: settings.metrics_key is not None,
+}
 
-# The pool is for changes and runs, of which only one writes at a time. `services.Readers` has the threads for reading.
-MAX_POOL_THREADS = 4
+
+def load_extensions(settings: Settings) -> list[Extension]:
+    """Import the extensions that the settings ask for."""
+    return [_load_extension(name) for name, is_wanted in EXTENSIONS.items() if is_wanted(settings)]
+
+
+def _load_extension(name: str) -> Extension:
+    extension: Extension = importlib.import_module(f"extensions.{name}").EXTENSION
+    return extension
 
 
 @dataclass(frozen=True)
@@ -55,8 +69,8 @@ class App:
     sign_in: SessionAuthentication | None
     address: str
     loader: AgentLoader
-    # The metrics are None without /metrics.
-    metrics: "Metrics | None" = None
+    added: Sequence[ServerPart] = ()
+    proxy: TrustedProxy | None = None
 
     def create_link(self) -> str:
         """Return the address to open. With AUTH=token, it admits a single browser, once."""
@@ -72,7 +86,7 @@ class App:
         self.services.start_indexing()
 
     async def close(self) -> None:
-        await _close_parts(self.services, self.loader, self.metrics, self.sign_in)
+        await _close_parts(self.services, self.loader, self.added, self.sign_in)
 
 
 def create_app(
@@ -85,8 +99,9 @@ def create_app(
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
     env_file: Path | None = None,
     role: Role = "all",
+    extensions: Sequence[Extension] | None = None,
 ) -> App:
-    """Build and join everything. Parts that are passed in are used unchanged.
+    """Build and join everything. Parts that are passed in are used unchanged. By default, the settings say which extensions.
 
     The page can connect a model only with an `env_file`, which keeps its settings. Each function of `on_time_travel` is
     called with every move of an agent, on a thread of the pool. It should return soon; its errors are logged and do not
@@ -96,45 +111,53 @@ def create_app(
     """
     remove_tracing_variables()
     factory.check_access(settings)
-    parts = _prepare_parts(settings, role, store, models, tracer, env_file, on_time_travel)
+    extensions = load_extensions(settings) if extensions is None else extensions
+    parts = _prepare_parts(settings, extensions, role, store, models, tracer, env_file, on_time_travel)
     services = build_services(parts)
-    # With workers, `RunWorker` does this.
-    if parts.workers is None:
+    # With other processes, one of them continues these runs.
+    if parts.processes is None:
         services.runs.interrupt_orphans()
     address = find_public_address(settings, port)
-    metrics = _build_metrics(settings, services)
+    added = build_each((each.build_server_part for each in extensions), settings, services)
     if role == "work":
-        sign_in, served = None, build_worker_server(services, metrics)
+        config, served = None, build_worker_server(services, added)
     else:
-        sign_in, served = _build_page(settings, services, port, address, metrics)
-    watched = note_requests(_watch_requests(settings, services, metrics.watch(served) if metrics else served))
-    close = partial(_close_parts, services, parts.loader, metrics, sign_in)
-    asgi = add_lifespan(serve_below(settings.url_prefix, watched), close)
-    return App(asgi, services, sign_in, address, parts.loader, metrics)
-
-
-def _watch_requests(settings: Settings, services: Services, served: ASGIApp) -> ASGIApp:
-    if settings.otlp_endpoint is None:
-        return served
-    from application.composition.request_tracing import trace_requests  # noqa: PLC0415  (for a collector)
-
-    return trace_requests(served, services.tracer)
+        config, served = _build_page(settings, extensions, services, port, address, added)
+    for part in added:
+        served = part.watch(served) if part.watch else served
+    sign_in, proxy = (config.sign_in, config.proxy) if config else (None, None)
+    close = partial(_close_parts, services, parts.loader, added, sign_in)
+    asgi = add_lifespan(serve_below(settings.url_prefix, note_requests(served)), close)
+    return App(asgi, services, sign_in, address, parts.loader, added, proxy)
 
 
 def _build_page(
-    settings: Settings, services: Services, port: int, address: str, metrics: "Metrics | None"
-) -> tuple[SessionAuthentication | None, ASGIApp]:
-    """Return the session authentication, if there is any, and the page's server behind its guard."""
-    people = sign_in_factory.build_people(settings, address, services)
+    settings: Settings,
+    extensions: Sequence[Extension],
+    services: Services,
+    port: int,
+    address: str,
+    added: Sequence[ServerPart],
+) -> tuple[SignInConfig, ASGIApp]:
+    """Return how people come in, and the page's server behind its guard."""
+    people = build_first((each.build_sign_in for each in extensions), settings, address, services)
     sign_in = people.authentication if people else sign_in_factory.build_sign_in(settings, port, address, _print_link)
     sign_in_factory.record_sign_ins(sign_in, settings, services)
-    networks, proxy = settings.proxy_networks or (), factory.build_proxy(settings)
-    way_in = WayIn(sign_in, people, proxy, networks, settings.public_url, settings.url_prefix)
-    return sign_in, build_guard(services, settings.host, port, way_in, metrics)
+    config = SignInConfig(
+        sign_in=sign_in,
+        people=people.people if people else None,
+        proxy=build_first((each.build_proxy for each in extensions), settings),
+        networks=settings.proxy_networks or (),
+        public_url=settings.public_url,
+        prefix=settings.url_prefix,
+    )
+    parts = [*added, people.part] if people else added
+    return config, build_guard(services, settings.host, port, config, parts)
 
 
 def _prepare_parts(
     settings: Settings,
+    extensions: Sequence[Extension],
     role: Role,
     store: Store | None,
     models: ConfiguredModels | None,
@@ -145,31 +168,30 @@ def _prepare_parts(
     """Build the parts that were not passed in. The store is opened last: if a setting is refused, nothing is open yet."""
     loader = AgentLoader(lambda: agent_factory.load_agent(settings, configured))
     configured = models or factory.build_models(settings, prepare=loader.load)
-    catalog, has_people = ReplaceableModels(configured), settings.auth in ("proxy", "password", "oidc")
+    catalog, has_people = ReplaceableModels(configured), settings.auth in _PEOPLE
     # A key would be for all people.
     connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not has_people else None
-    tracer = tracer or factory.build_tracer(settings)
+    tracer = tracer or build_first((each.build_tracer for each in extensions), settings) or NO_TRACING
     agent_factory.check_tools(settings)
     factory.check_titles(settings, configured)
-    agents, user_graphs = agent_factory.build_agents(settings, configured), agent_factory.load_user_graphs(settings)
+    agents = agent_factory.build_agents(settings, configured)
+    build_driver = build_first((each.load_graphs for each in extensions), settings)
     store = store or factory.open_store(settings)
-    workers = join_workers(store, settings, role)
+    try:
+        processes = build_first((each.join_processes for each in extensions), settings, store, role)
+        if role != "all" and processes is None:
+            raise SettingsError(f"{'work' if role == 'work' else 'serve --web'} needs a PostgreSQL: set DATABASE_URL.")
+    except (StoreUnavailableError, SettingsError):
+        store.database.close()
+        raise
     store.meter.limits = factory.build_person_limits(settings)
     if has_people:
         store.database.separate_owners(has_accounts=settings.auth != "proxy")
-    return Parts(settings, store, catalog, tracer, loader, agents, user_graphs, connector, workers, on_time_travel)
-
-
-def _build_metrics(settings: Settings, services: Services) -> "Metrics | None":
-    if settings.metrics_key is None:
-        return None
-    from application.composition.observing import build_metrics  # noqa: PLC0415  imports prometheus_client
-
-    return build_metrics(settings.metrics_key.get_secret_value(), services)
+    return Parts(settings, store, catalog, tracer, loader, agents, connector, build_driver, processes, on_time_travel)
 
 
 async def _close_parts(
-    services: Services, loader: AgentLoader, metrics: "Metrics | None", sign_in: SessionAuthentication | None
+    services: Services, loader: AgentLoader, added: Sequence[ServerPart], sign_in: SessionAuthentication | None
 ) -> None:
     with act_for(EVERYBODY):
         await services.runner.close()
@@ -183,8 +205,9 @@ async def _close_parts(
     services.store.database.close()
     if sign_in is not None:
         sign_in.close()
-    if metrics is not None:
-        logging.getLogger().removeHandler(metrics)
+    for part in added:
+        if part.close is not None:
+            part.close()
 
 
 def _print_link(link: str) -> None:
@@ -228,13 +251,15 @@ def serve(settings: Settings, role: Role) -> None:
     factory.check_access(settings)
     listener = _listen(settings.host, settings.port, "PORT")
     app = create_app(settings, port=listener.getsockname()[1], env_file=Path(".env"), role=role)
-    proxy = factory.build_proxy(settings)
-    headers = proxy.header_names if proxy else frozenset[bytes]()
+    headers = app.proxy.header_names if app.proxy else frozenset[bytes]()
     serve_until_signal(app.asgi, listener, lambda: _print_link(app.create_link()), partial(_finish_start, app), headers)
 
 
 def main(arguments: list[str]) -> int:
-    options = parse_arguments(arguments)
+    # The commands of all extensions are known, and say themselves if a setting is missing. A server has none of them.
+    is_serving = not arguments or arguments[0] in ("serve", "work")
+    extensions = [] if is_serving else [_load_extension(name) for name in EXTENSIONS]
+    options = parse_arguments(arguments, [command for each in extensions for command in each.commands])
     remove_tracing_variables()
     use_utf8()
     configure_log()
@@ -248,7 +273,7 @@ def main(arguments: list[str]) -> int:
         if options.command != "serve":
             from application.commands.running import run_command  # noqa: PLC0415  (a server runs none)
 
-            return run_command(options, settings)
+            return run_command(options, settings, extensions)
         # uvicorn has ended quietly by then, and raises the signal again.
         with suppress(KeyboardInterrupt):
             serve(settings, "web" if options.web else "all")

@@ -6,7 +6,7 @@ They are imported on demand, because Dash imports this module at the start: it h
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agent.user_graphs.tools import goto, list_checkpoints, rewind, save_checkpoint
+    from extensions.graphs.tools import goto, list_checkpoints, rewind, save_checkpoint
 
 __all__ = ["goto", "list_checkpoints", "rewind", "save_checkpoint"]
 
@@ -14,6 +14,6 @@ __all__ = ["goto", "list_checkpoints", "rewind", "save_checkpoint"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(name)
-    from agent.user_graphs import tools  # noqa: PLC0415  imports LangGraph
+    from extensions.graphs import tools  # noqa: PLC0415  imports LangGraph
 
     return getattr(tools, name)

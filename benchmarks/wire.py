@@ -15,12 +15,12 @@ from pathlib import Path
 from agent.events import Event, RunStarted, TextDelta
 from agent.run.hub import RunHub, StoredEvent, SubscriberLagged
 from agent.run.live_runs import LiveRun
-from agent.wire.postgresql_wire import PostgresqlWire
 from benchmarks.databases import Place, places
 from benchmarks.measuring import Bar, Report, Samples, Section
 from benchmarks.streams import RATE, Process
 from checkpoints import Database
-from checkpoints.storage.notifications import Notifications
+from extensions.fleet.notifications import Notifications
+from extensions.fleet.postgresql_wire import PostgresqlWire
 
 COUNTS = (25, 200, 800)  # runs
 MAX_LAST_SECONDS = 120  # until the last token has come

@@ -33,6 +33,7 @@ from .values.operation import USER, Caller, Operation, OperationKind, Receipt, n
 from .values.operation_detail import OperationDetail
 from .values.reasoning import Reasoning
 from .values.run import Candidate, CandidateKey, Draft, Handover, Rerun, RerunStep, Run, RunState
+from .values.standing_answers import StandingAnswers
 
 _run_table = schema.run
 _dismiss = sa.update(_run_table).values(dismissed=True)
@@ -74,6 +75,13 @@ class Runs:
             newest = run_rows.select_newest_run(connection, thread_id, other_than=other_than)
         is_waiting = newest is not None and newest.state is RunState.WAITING and newest.head_id == head_id
         return newest if is_waiting else None
+
+    def read_standing_answers(self, thread_id: str, *, other_than: str = "") -> StandingAnswers:
+        """Read the answers that stand, without those of a run that begins (`other_than`)."""
+        branch_id = self._store.get_thread(thread_id).branch_id
+        waiting = self.find_waiting_run(thread_id, other_than=other_than)
+        waiting_id = waiting.id if waiting else None
+        return StandingAnswers.find(lambda count: self._store.list_operations(thread_id, last=count), branch_id, waiting_id)
 
     def get_run(self, run_id: str) -> Run | None:
         with self._store.database.begin_read() as connection:

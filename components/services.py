@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 from agent.context.prices import Prices
@@ -15,6 +15,7 @@ from agent.events import HeadMoved
 from agent.models.catalog import DEMO_SPECS
 from agent.run.hub import RunHub
 from agent.run.runner import Runner
+from agent.run.wire import ProcessWire
 from agent.settings import ModelCatalog
 from agent.tracing.events import TRACED_OPERATIONS
 from agent.tracing.protocol import NO_TRACING, Tracer
@@ -35,9 +36,6 @@ from components.transfers.uploads import Uploads
 from components.workers.redacted_exports import RedactedExports
 from components.workers.rendering import Renderer
 from words import N_, _
-
-if TYPE_CHECKING:
-    from agent.wire.postgresql_wire import PostgresqlWire
 
 # Other changes take their turn in this pause between two portions.
 PAUSE_SECONDS = 0.02
@@ -145,8 +143,8 @@ class Services:
     list_broadcast: ListBroadcast = field(default_factory=ListBroadcast)
     long_requests: LongRequests = field(default_factory=LongRequests)
     uploads: Uploads = field(default_factory=Uploads)
-    # The wire connects to other processes, on PostgreSQL only.
-    wire: "PostgresqlWire | None" = None
+    # The wire connects to other processes, if there are any.
+    wire: ProcessWire | None = None
     # The proxy that signs people in has this sign-out address.
     sign_out_url: str | None = None
     # The people who sign in here; None if nobody does, or a single person.

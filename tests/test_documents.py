@@ -22,6 +22,7 @@ from application.setting_types import PROVIDER_KEYS
 from application.settings import Settings, load_settings
 from checkpoints.values import limits
 from deploy.supply.pins import GRAPH_CONSTRAINTS, read_pins
+from extensions.people.commands import COMMANDS
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -108,7 +109,7 @@ def test_every_command_of_a_document_exists(document: Path) -> None:
         if words[0] == "make":
             assert {word for word in words[1:] if "=" not in word} <= set(targets)
         elif words[:2] == ["python", "app.py"]:
-            parse_arguments(words[2:])  # a mistake ends the process
+            parse_arguments(words[2:], COMMANDS)  # a mistake ends the process
         elif words[:3] == [".venv/bin/pip", "install", "--no-deps"]:
             assert {*words[3:], "langchain"} == {pin.name for pin in read_pins(GRAPH_CONSTRAINTS)}
         else:
@@ -174,11 +175,11 @@ MAX_MESSAGE_CHARS
 MAX_NAME_CHARS MAX_DESCRIPTION_CHARS
 MAX_INSTRUCTIONS_CHARS MAX_EXTRA_BODY_CHARS
 MAX_INSTRUCTIONS_CHARS
-MAX_PROMPT_CHARS agent.tracing.langfuse MAX_ANSWER_BYTES
+MAX_PROMPT_CHARS extensions.tracing.langfuse MAX_ANSWER_BYTES
 MAX_SETTING_CHARS agent.models.connections MAX_TRIAL_SECONDS
 components.views.shown_text MAX_SHOWN_CHARS MAX_SHOWN_DETAIL_CHARS
 components.views.shown_text MAX_VIEW_CHARS MAX_VIEW_CALLS MAX_SHORT_CHARS
-MAX_READ_VALUES agent.user_graphs.path MAX_PATH_SECONDS checkpoints.values.limits MAX_MEMORY_MESSAGES
+MAX_READ_VALUES extensions.graphs.path MAX_PATH_SECONDS checkpoints.values.limits MAX_MEMORY_MESSAGES
 components.views.markdown_parser MAX_TABLE_CELLS MAX_TEXT_CELLS
 components.views.formulas MAX_FORMULA_CHARS MAX_FORMULA_BRACES MAX_UNCLOSED_BRACKETS
 components.routes.thread_list MAX_LISTED_THREADS components.panels.history PORTION_CHECKPOINTS PORTION_BRANCHES \
@@ -204,7 +205,7 @@ agent.time_travel.move_paths MAX_OUTSIDE_MESSAGES
 agent.subagents.forking MAX_PROMPTS MAX_PROMPT_CHARS MAX_BRANCH_ANSWER_CHARS MAX_BRANCHES_PER_RUN
 MAX_ARGUMENT_LEVELS MAX_ARGUMENT_VALUES MAX_PART_VALUES
 checkpoints.values.serde MAX_SURROGATES
-agent.user_graphs.streaming MAX_SHOWN_NODES MAX_SHOWN_LINES MAX_LINE_CHARS agent.user_graphs.reporter DELIVERY_SECONDS
+extensions.graphs.streaming MAX_SHOWN_NODES MAX_SHOWN_LINES MAX_LINE_CHARS extensions.graphs.reporter DELIVERY_SECONDS
 components.views.channels_view MAX_SHOWN_CHANNELS components.views.value_tree MAX_TREE_NODES MAX_TREE_CHARS \
 MAX_LEVEL_ITEMS MAX_LEVELS components.routes.graph_state MAX_TREE_BYTES MAX_WHOLE_CHARS
 components.views.question_forms MAX_SHOWN_QUESTIONS MAX_SHOWN_CHARS MAX_PARTS_CHARS

@@ -20,7 +20,6 @@ from fastapi import FastAPI
 
 from app import App, create_app
 from application.commands.arguments import parse_arguments
-from application.commands.people import readmit_person
 from application.composition import page_server
 from application.settings import Settings
 from checkpoints.people.accounts import Accounts
@@ -29,6 +28,7 @@ from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values.audit_entry import AuditKind
 from components.views.audit_sentences import describe_entry
 from extensions.people import sign_in_limits
+from extensions.people.commands import COMMANDS, readmit_person
 from extensions.people.oidc_sign_in import OidcSignIn
 from server.bounded_log import MAX_LINES
 from tests import people_dialog, walk
@@ -268,7 +268,7 @@ def test_whoever_was_erased_is_refused_and_told_how_to_come_back(hire: Any, tmp_
             assert found
             settings = Settings(data_dir=tmp_path / "data")
             for code, status in (("x", 2), (found[1], 0), (found[1], 2)):
-                assert readmit_person(parse_arguments(["readmit", code]), settings) == status
+                assert readmit_person(parse_arguments(["readmit", code], COMMANDS), settings) == status
             await team.come_in(browser)
             assert await is_in(browser)
 

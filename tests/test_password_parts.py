@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher, extract_parameters
 
 from application.commands.arguments import parse_arguments
-from application.commands.people import print_invitation
 from application.settings import Settings
 from checkpoints import EVERYBODY, Database, Store, act_for
 from checkpoints.people.account_rows import Role
@@ -20,6 +19,7 @@ from checkpoints.people.accounts import Accounts
 from checkpoints.people.sign_in_counters import SignInCounters
 from checkpoints.storage import schema
 from extensions.people import passwords
+from extensions.people.commands import COMMANDS, print_invitation
 from extensions.people.passwords import Passwords, TooBusyError
 from extensions.people.sign_in_limits import Allowance, Counter, SignInLimits
 from server.client_address import read_client_address
@@ -152,18 +152,18 @@ def test_a_link_is_made_on_the_command_line_also_beside_a_server(tmp_path: Path,
     settings = Settings(auth="password", data_dir=tmp_path, public_url="https://waymark.example")
     serving = Database.open_url(settings.connection_url)
     accounts = Accounts(Store(serving))
-    assert print_invitation(parse_arguments(["invite", "--role", "admin"]), settings) == 0
+    assert print_invitation(parse_arguments(["invite", "--role", "admin"], COMMANDS), settings) == 0
     link = capsys.readouterr().out.strip()
     assert link.startswith("https://waymark.example/join?token=")
     accounts.accept_invitation(link.partition("token=")[2], "ann", "hash")
     assert [(each.name, each.role) for each in accounts.list_accounts()] == [("ann", Role.ADMIN)]
-    assert print_invitation(parse_arguments(["invite", "ann", "--days", "1"]), settings) == 0
+    assert print_invitation(parse_arguments(["invite", "ann", "--days", "1"], COMMANDS), settings) == 0
     assert [each.person for each in accounts.list_invitations()] == ["ann"]
     for arguments, sentence in (
         (["bob"], "There is nobody with the name bob."),
         (["--days", "0"], "A link works for 1 to 90"),
     ):
-        assert print_invitation(parse_arguments(["invite", *arguments]), settings) == 2
+        assert print_invitation(parse_arguments(["invite", *arguments], COMMANDS), settings) == 2
         assert capsys.readouterr().err.startswith(sentence)
-    assert print_invitation(parse_arguments(["invite"]), Settings(data_dir=tmp_path)) == 2
+    assert print_invitation(parse_arguments(["invite"], COMMANDS), Settings(data_dir=tmp_path)) == 2
     serving.close()

@@ -35,7 +35,7 @@ def start(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     ("package", "reason"),
     [
         ("psycopg", "only a database of PostgreSQL needs its driver"),
-        ("agent.wire.postgresql_wire", "one process that serves a file has no wire"),
+        ("extensions.fleet.postgresql_wire", "one process that serves a file has no wire"),
         ("sqlalchemy.dialects.postgresql", "only a database of PostgreSQL needs its dialect"),
         ("argon2", "only passwords need it"),
         ("authlib", "only AUTH=oidc needs it"),

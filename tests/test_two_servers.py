@@ -15,11 +15,11 @@ from pydantic import SecretStr
 
 from agent.tools.decisions import Decision
 from app import App, create_app
-from application.composition.joining import Role
+from application.extension import Role
 from application.settings import Settings
 from checkpoints import Caller, Database, RunState, Store
 from components.streams.thread_frames import stream_frames
-from server.metrics import METRICS_PATH
+from extensions.metrics.metrics import METRICS_PATH
 from tests.agent.run.wires import until
 from tests.components.streams.test_thread_frames import Screen, shown
 from tests.servers import Worker

@@ -16,10 +16,10 @@ from checkpoints import EVERYBODY, act_for
 from checkpoints.interchange import transfer
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
-from checkpoints.people.followed_requests import FollowedRequests
 from checkpoints.values.progress import Progress
-from components.transfers import shared_requests
 from components.transfers.long_requests import HEADER
+from extensions.fleet import shared_requests
+from extensions.fleet.followed_requests import FollowedRequests
 from extensions.people import passwords
 from tests import people_dialog, walk
 from tests.agent.run.wires import until

@@ -1,7 +1,6 @@
 """Building the runner: the classes of runs, joined."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from agent.models.call_arguments import bound_argument_parsing
 from agent.preparation.preparation import RunPreparer
@@ -16,12 +15,9 @@ from agent.run.runner import Runner
 from agent.run.starting import RunStarter
 from agent.run.watchdog import RunWatchdog
 
-if TYPE_CHECKING:
-    from checkpoints.workers import Workers
 
-
-def build_runner(parts: RunParts, followers: Sequence[RunFollower] = (), workers: "Workers | None" = None) -> Runner:
-    """Build a runner. Without `workers`, no other process drives runs."""
+def build_runner(parts: RunParts, followers: Sequence[RunFollower] = ()) -> Runner:
+    """Build a runner of a single process. An extension may add others."""
     bound_argument_parsing()
     drafts = Drafts(
         runs=parts.runs,
@@ -38,7 +34,7 @@ def build_runner(parts: RunParts, followers: Sequence[RunFollower] = (), workers
     starter = RunStarter(preparer, active_runs, watchdog, parts.blocking)
     reruns = Reruns(parts, starter)
     all_followers.append(reruns)
-    runner = Runner(
+    return Runner(
         parts=parts,
         starter=starter,
         reruns=reruns,
@@ -47,17 +43,3 @@ def build_runner(parts: RunParts, followers: Sequence[RunFollower] = (), workers
         conclusions=ConclusionWriter(parts),
         candidates=candidates,
     )
-    if workers is not None:
-        _add_worker(runner, workers)
-    return runner
-
-
-def _add_worker(runner: Runner, workers: "Workers") -> None:
-    from agent.run.taking import RunTaker  # noqa: PLC0415  (for several processes)
-    from agent.run.worker import RunWorker  # noqa: PLC0415  (as above)
-
-    parts, starter, active_runs = runner.parts, runner.starter, runner.active_runs
-    taker = RunTaker(parts, starter.preparer, active_runs, runner.watchdog, runner.reruns)
-    worker = RunWorker(workers, parts, active_runs, runner.watchdog, runner.reruns, runner.candidates, taker)
-    runner.worker = starter.fleet = worker
-    active_runs.max_runs, active_runs.confirm_hold = workers.max_runs, worker.confirm_hold

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.preparation.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
 from agent.preparation.graph_inputs import InputForm
@@ -21,6 +21,7 @@ from agent.preparation.requests import (
 from agent.run.active_runs import ActiveRuns
 from agent.run.candidates import CandidateDriver, check_models
 from agent.run.conclusions import ConclusionWriter
+from agent.run.fleet import Fleet
 from agent.run.parts import RunParts
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
@@ -32,9 +33,6 @@ from agent.tools.decisions import Decision
 from checkpoints import Caller, CandidateKey, Run, RunActiveError, ThreadNotFoundError, require_writer
 from checkpoints.values.files import File
 
-if TYPE_CHECKING:
-    from agent.run.worker import RunWorker
-
 
 @dataclass(slots=True, kw_only=True)
 class Runner:
@@ -45,8 +43,8 @@ class Runner:
     watchdog: RunWatchdog
     conclusions: ConclusionWriter
     candidates: CandidateDriver
-    # This process, where several serve the database.
-    worker: "RunWorker | None" = None
+    # The other processes that drive runs, if there are any.
+    fleet: Fleet | None = None
 
     @property
     def inputs(self) -> RunInputs:
@@ -195,9 +193,9 @@ class Runner:
         self._forget_rerun(thread_id)
         # The id of a run that another process may drive.
         stopping_id = None
-        if self.worker is not None and thread_id not in self.active_runs.by_thread:
+        if self.fleet is not None and thread_id not in self.active_runs.by_thread:
             await self.reruns.leave(thread_id)
-            stopping_id = await self.worker.request_stop(thread_id)
+            stopping_id = await self.fleet.request_stop(thread_id)
         # The lock is not needed, and another run may hold it while it waits for the database.
         active = self.active_runs.by_thread.get(thread_id)
         if active is None:
@@ -208,8 +206,8 @@ class Runner:
                     return True
         if active is not None:
             await active.stop(max_seconds)
-        elif self.worker is not None and stopping_id is not None:
-            await self.worker.stop_elsewhere(thread_id, stopping_id, max_seconds)
+        elif self.fleet is not None and stopping_id is not None:
+            await self.fleet.stop_elsewhere(thread_id, stopping_id, max_seconds)
         return active is not None or stopping_id is not None
 
     async def leave_rerun(self, thread_id: str) -> None:
@@ -224,8 +222,8 @@ class Runner:
         active = self.active_runs.by_thread.get(thread_id)
         if active is not None and active.recorder.run.id == run_id:
             self.candidates.stop_candidate(run_id, number)
-        elif self.worker is not None:
-            self.worker.stop_candidate(thread_id, run_id, number)
+        elif self.fleet is not None:
+            self.fleet.stop_candidate(thread_id, run_id, number)
 
     async def retry_candidate(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> None:
         """Let a candidate answer the question again. The other answers stay, and running answers continue.
@@ -242,14 +240,14 @@ class Runner:
         try:
             await self._begin_run(RunRequest(thread_id, caller, candidate=key))
         except RunActiveError as error:
-            if self.worker is None or error.run_id != key.run_id or thread_id in self.active_runs.by_thread:
+            if self.fleet is None or error.run_id != key.run_id or thread_id in self.active_runs.by_thread:
                 raise
-            await self.worker.retry_candidate(thread_id, key, caller)
+            await self.fleet.retry_candidate(thread_id, key, caller)
 
     def open(self) -> None:
         """Begin to act on the work of other processes, if there are any. Needs the event loop."""
-        if self.worker is not None:
-            self.worker.start()
+        if self.fleet is not None:
+            self.fleet.start()
 
     async def release_orphans(self) -> None:
         """Release threads with a run that no task drives, because the database refused its end."""
@@ -258,8 +256,8 @@ class Runner:
     async def close(self) -> None:
         """Interrupt all runs, because the process is about to end."""
         self.active_runs.closing.set()
-        if self.worker is not None:
-            await self.worker.hand_over()
+        if self.fleet is not None:
+            await self.fleet.hand_over()
         await self.watchdog.close()
         active = dict(self.active_runs.by_thread)
         for thread_id in active:
@@ -273,8 +271,8 @@ class Runner:
             await follower.close()
         if self.parts.user_graphs is not None:
             await self.parts.blocking.run(self.parts.user_graphs.close)
-        if self.worker is not None:
-            await self.worker.close()
+        if self.fleet is not None:
+            await self.fleet.close()
 
     async def _belongs_to_another(self, thread_id: str) -> bool:
         """Return whether a thread is closed to the person who acts. Runs in memory belong to all owners.
@@ -296,5 +294,5 @@ class Runner:
 
     def _forget_rerun(self, thread_id: str) -> None:
         self.reruns.forget(thread_id)
-        if self.worker is not None:
-            self.worker.leave_rerun(thread_id)
+        if self.fleet is not None:
+            self.fleet.leave_rerun(thread_id)

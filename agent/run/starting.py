@@ -1,38 +1,17 @@
 """Starts runs. Every run begins here."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from agent.preparation.preparation import PreparedRun, RunPreparer
 from agent.preparation.requests import EndDelayedError, RunRequest
 from agent.run.active_runs import ActiveRuns
 from agent.run.blocking import BlockingPool
+from agent.run.fleet import Fleet
 from agent.run.watchdog import RunWatchdog
 from checkpoints import Run, RunActiveError, RunState
 
 # The number of ended runs to remember. A repeated request comes within seconds.
 MAX_REMEMBERED_RUNS = 1_000
-
-
-class Fleet(Protocol):
-    """The processes that drive the runs of one database."""
-
-    def announce_waiting(self, run: Run) -> None:
-        """Tell all processes that a run waits for a worker."""
-        ...
-
-    @property
-    def waiting_run_count(self) -> int:
-        """Return how many runs wait for a worker, as far as this process knows."""
-        ...
-
-    async def check_queue(self) -> None:
-        """Raise `QueueFullError` if too many runs wait for a worker."""
-        ...
-
-    def leave_rerun(self, thread_id: str) -> None:
-        """Ask the process that drives a rerun to ask no further question."""
-        ...
 
 
 @dataclass(slots=True)
@@ -44,7 +23,7 @@ class RunStarter:
     watchdog: RunWatchdog
     blocking: BlockingPool
     # The other processes that drive runs, if there are any.
-    fleet: "Fleet | None" = None
+    fleet: Fleet | None = None
     # A repeated request must not drive its run again. The ids are in the order of their starts.
     started_run_ids: dict[str, None] = field(init=False, default_factory=dict)
 

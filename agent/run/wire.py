@@ -24,6 +24,19 @@ class Wire(Protocol):
         """Call `callback` for every later command."""
 
 
+class ProcessWire(Wire, Protocol):
+    """A wire to other processes."""
+
+    # Called with the seconds from an event until it arrives here.
+    delay_observers: list[Callable[[float], None]]
+    # Since the start.
+    reconnect_count: int
+
+    def start(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
 class LocalWire:
     """The wire of a single process: its hub."""
 

@@ -2,17 +2,21 @@
 
 import argparse
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from application.extension import Command
+
 DEMONSTRATION_NAMES = ("compaction", "goto")
-ROLE_NAMES = ("admin", "member", "reader")
 # The formats' file names have these endings.
 ENDINGS = {"waymark": "json", "markdown": "md", "html": "html", "jsonl": "jsonl"}
 Arguments = argparse.Namespace
 
 
-def parse_arguments(arguments: list[str]) -> Arguments:
-    """Parse the command line. The default command is "serve". A mistake ends the process with code 2."""
+def parse_arguments(arguments: Sequence[str], added: Iterable[Command] = ()) -> Arguments:
+    """Parse the command line, with the commands of extensions. The default command is "serve". A mistake ends the process
+    with code 2.
+    """
     parser = argparse.ArgumentParser(
         prog="app.py",
         description="Waymark: conversations in which time can be moved through.",
@@ -27,10 +31,10 @@ def parse_arguments(arguments: list[str]) -> Arguments:
     importing.add_argument("file", type=Path)
     whither = importing.add_mutually_exclusive_group()
     whither.add_argument(
-        "--into", type=_decode_word, metavar="THREAD", help="add it to this conversation instead of making a new one"
+        "--into", type=decode_word, metavar="THREAD", help="add it to this conversation instead of making a new one"
     )
     whither.add_argument(
-        "--graph", type=_decode_word, metavar="NAME", help="a graph of the settings that answers it, in place of the file's"
+        "--graph", type=decode_word, metavar="NAME", help="a graph of the settings that answers it, in place of the file's"
     )
     commands.add_parser("verify", help="check every message, chain, head and count; also while serving")
     commands.add_parser("reindex", help="make the search's index again, if `verify` says so")
@@ -40,10 +44,9 @@ def parse_arguments(arguments: list[str]) -> Arguments:
     commands.add_parser("usage", help="print the tokens and costs of each person as JSON; also while serving")
     showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
     showing.add_argument("which", choices=DEMONSTRATION_NAMES, help="goto: talk to it; compaction: watch")
-    _add_invite_arguments(commands.add_parser("invite", help="make a link for a person (AUTH=password); also while serving"))
-    readmitting = commands.add_parser("readmit", help="let an erased person sign in again (AUTH=oidc); also while serving")
-    readmitting.add_argument("code", metavar="CODE", help="on the page that they see when they sign in")
     _add_erase_arguments(commands.add_parser("erase", help="destroy for good: a conversation, or what nothing reaches"))
+    for command in added:
+        command.add_arguments(commands.add_parser(command.name, help=command.help))
     parser.set_defaults(command="serve", web=False)
     return parser.parse_args(arguments)
 
@@ -51,7 +54,7 @@ def parse_arguments(arguments: list[str]) -> Arguments:
 def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument(
-        "thread", type=_decode_word, nargs="?", metavar="THREAD", help="the end of the conversation's address, after /t/"
+        "thread", type=decode_word, nargs="?", metavar="THREAD", help="the end of the conversation's address, after /t/"
     )
     which.add_argument("--all", action="store_true", help="every conversation, each into a file of its own")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE|FOLDER", help="where to; one goes to the output without")
@@ -62,10 +65,10 @@ def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--redact-tool-results", action="store_true", help="leave out what tools answered")
     parser.add_argument("--leave-out-files", action="store_true", help="leave out what users attached")
     hidden = "leave this out; * is any letters"
-    parser.add_argument("--redact", type=_decode_word, action="append", default=[], metavar="WORD", help=hidden)
+    parser.add_argument("--redact", type=decode_word, action="append", default=[], metavar="WORD", help=hidden)
 
 
-def _decode_word(argument: str) -> str:
+def decode_word(argument: str) -> str:
     """Decode an argument as UTF-8, if possible: the locale may misread a redacted word, a name or an id."""
     try:
         return os.fsencode(argument).decode()
@@ -73,24 +76,12 @@ def _decode_word(argument: str) -> str:
         return argument
 
 
-def _add_invite_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "person",
-        type=_decode_word,
-        nargs="?",
-        metavar="NAME",
-        help="a known person, who chooses a new password; else a new one",
-    )
-    parser.add_argument("--role", choices=ROLE_NAMES, default="member", help="of a new person; a reader changes nothing")
-    parser.add_argument("--days", type=int, default=7, help="until the link ends")
-
-
 def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument(
-        "thread", type=_decode_word, nargs="?", metavar="THREAD", help="a conversation, also one that is deleted"
+        "thread", type=decode_word, nargs="?", metavar="THREAD", help="a conversation, also one that is deleted"
     )
-    which.add_argument("--person", type=_decode_word, metavar="NAME", help="a person, and all that is theirs")
+    which.add_argument("--person", type=decode_word, metavar="NAME", help="a person, and all that is theirs")
     which.add_argument("--unreachable", action="store_true", help="what no branch, no checkpoint and no undo can reach")
     parser.add_argument("--forget-undo", action="store_true", help="and what only undo could reach, deleted ones among it")
     parser.add_argument(

@@ -1,13 +1,15 @@
 """The dispatcher of the commands, and the command that shows time travel in a terminal."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import MappingProxyType
 
-from application.commands import people, transfer, upkeep
+from application.commands import transfer, upkeep
 from application.commands.arguments import Arguments
 from application.commands.output import EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, print_line, print_refusal, print_text
 from application.composition.factory import build_models
+from application.extension import Extension, build_each
 from application.settings import Settings, SettingsError
 from checkpoints import StateError
 
@@ -40,9 +42,6 @@ _COMMANDS: MappingProxyType[str, Callable[[Arguments, Settings], int]] = Mapping
         "demo": run_demonstration,
         "erase": upkeep.erase,
         "export": transfer.export_threads,
-        "import": transfer.import_threads,
-        "invite": people.print_invitation,
-        "readmit": people.readmit_person,
         "reindex": upkeep.reindex,
         "usage": upkeep.print_usage,
         "verify": upkeep.verify,
@@ -50,10 +49,17 @@ _COMMANDS: MappingProxyType[str, Callable[[Arguments, Settings], int]] = Mapping
 )
 
 
-def run_command(arguments: Arguments, settings: Settings) -> int:
-    """Run a command and return its exit code. A refusal is a sentence on the error output."""
+def _import_threads(extensions: Sequence[Extension], arguments: Arguments, settings: Settings) -> int:
+    graphs = build_each((each.list_graph_names for each in extensions), settings)
+    return transfer.import_threads(arguments, settings, [name for names in graphs for name in names])
+
+
+def run_command(arguments: Arguments, settings: Settings, extensions: Sequence[Extension] = ()) -> int:
+    """Run a command, also of an extension, and return its exit code. A refusal is a sentence on the error output."""
+    commands = {command.name: command.run for each in extensions for command in each.commands}
+    commands |= {"import": partial(_import_threads, extensions), **_COMMANDS}
     try:
-        return _COMMANDS[arguments.command](arguments, settings)
+        return commands[arguments.command](arguments, settings)
     except (StateError, SettingsError) as error:
         return print_refusal(str(error))
     except OSError as error:

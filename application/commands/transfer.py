@@ -9,7 +9,6 @@ from typing import BinaryIO
 
 from application.commands.arguments import ENDINGS, Arguments
 from application.commands.output import EXIT_OK, CommandRefusedError, print_line, print_refusal
-from application.composition.graph_settings import list_graphs
 from application.settings import Settings
 from checkpoints import Database, StateError, Store
 from checkpoints.interchange import reading, text_exports, transfer
@@ -102,8 +101,8 @@ def _write_new_file(path: Path | bytes, text: str) -> None:
         file.write(text)
 
 
-def import_threads(arguments: Arguments, settings: Settings) -> int:
-    graphs = [each.name for each in list_graphs(settings, {})]
+def import_threads(arguments: Arguments, settings: Settings, graphs: Sequence[str]) -> int:
+    """Import a file. `graphs` are the names of the graphs that may answer a conversation."""
     if arguments.graph is not None and arguments.graph not in graphs:
         raise CommandRefusedError(f"The settings have no graph {arguments.graph!r}. {_describe_graphs(graphs)}")
     with ExitStack() as stack:

@@ -1,33 +1,24 @@
-"""Build the agent of the settings: its tools, sub-agents, MCP servers, and the user graphs.
+"""Build the agent of the settings: its tools, sub-agents and MCP servers.
 
 Each function raises `SettingsError` for an unusable setting.
 """
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
-from agent.run.blocking import BlockingPool
-from agent.run.hub import RunHub
-from agent.run.parts import UserGraphRuns
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
 from agent.tracing.environment import switch_off_library_tracing
-from agent.user_graphs.definitions import GraphLoadError
-from application.composition.graph_settings import list_graphs
 from application.composition.loading import LoadedAgent
 from application.settings import Settings, SettingsError
-from checkpoints import MAIN, Runs, Store
+from checkpoints import MAIN
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from agent.tools.mcp import McpServer
-    from agent.user_graphs.catalog import GraphCatalog
-
-_log = logging.getLogger(__name__)
 
 
 def check_files_dir(settings: Settings) -> None:
@@ -111,42 +102,6 @@ def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
         # LangChain keeps the schema. Otherwise the first message would wait for it.
         convert_to_openai_tool(tool)
     return LoadedAgent(build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers), mcp)
-
-
-def load_user_graphs(settings: Settings) -> "GraphCatalog | None":
-    """Import the files of the graphs in the settings; None if there are none, without importing any library.
-
-    The log names the failed graphs. Raises `SettingsError` with the file and the line if all of them fail.
-    """
-    definitions = list_graphs(settings)
-    if not definitions:
-        return None
-    # A langgraph.json may have set its variables again.
-    switch_off_library_tracing()
-    from agent.user_graphs.catalog import GraphCatalog  # noqa: PLC0415  (LangGraph)
-
-    try:
-        usual = definitions[0].name if settings.graph else ""
-        # A reason can contain paths and addresses of the server.
-        has_people = settings.auth in ("proxy", "password", "oidc")
-        catalog = GraphCatalog.load_graphs(definitions, usual, hides_reasons=has_people)
-    except GraphLoadError as error:
-        raise SettingsError(str(error)) from error
-    for problem in catalog.problems.values():
-        _log.warning("%s The other graphs can be used.", problem)
-    return catalog
-
-
-def build_user_graph_driver(
-    user_graphs: "GraphCatalog | None", store: Store, hub: RunHub, blocking: BlockingPool
-) -> UserGraphRuns | None:
-    """Return the driver of the user graphs, with the savers of their states; None without graphs."""
-    if user_graphs is None:
-        return None
-    from agent.user_graphs.driver import GraphDriver  # noqa: PLC0415  (as above)
-    from agent.user_graphs.savers import Savers  # noqa: PLC0415
-
-    return GraphDriver(store, Runs(store), hub, user_graphs, Savers(store), blocking)
 
 
 def _build_mcp_servers(settings: Settings) -> "list[McpServer]":

@@ -1,4 +1,4 @@
-"""Build the parts of the settings: models, limits, the tracer, the store, and the sessions.
+"""Build the parts of the settings: models, limits, the store, and the sessions.
 
 Each function raises `SettingsError` for an unusable setting.
 """
@@ -6,7 +6,6 @@ Each function raises `SettingsError` for an unusable setting.
 from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent.context.prices import ModelPrice, Prices
 from agent.graph.budgets import Budget
@@ -15,20 +14,12 @@ from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import ModelParameters
-from agent.run.blocking import BlockingPool
-from agent.run.hub import RunHub
-from agent.tracing.events import TraceLabels
-from agent.tracing.protocol import NO_TRACING, Tracer
 from application.settings import Settings, SettingsError
-from checkpoints import LOCAL_OWNER, Database, Runs, Store
+from checkpoints import Database, Store
 from checkpoints.person_limits import MEGABYTE, PersonLimits
-from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from server.session.session_authentication import PAGE_KEY_HEADER
 from server.session.session_file import SessionFile, load_sessions
-from server.trusted_proxy import SECRET_HEADER, TrustedProxy
-
-if TYPE_CHECKING:
-    from agent.wire.postgresql_wire import PostgresqlWire
+from server.trusted_proxy import SECRET_HEADER
 
 
 def build_models(settings: Settings, prepare: Callable[[], object] = lambda: None) -> ConfiguredModels:
@@ -71,17 +62,6 @@ def open_store(settings: Settings) -> Store:
 def build_person_limits(settings: Settings) -> PersonLimits:
     storage = settings.person_storage_mb
     return PersonLimits(settings.person_runs, settings.person_tokens_a_day, None if storage is None else storage * MEGABYTE)
-
-
-def build_wire(store: Store, hub: RunHub, blocking: BlockingPool) -> "PostgresqlWire | None":
-    """Return the wire to other processes; None for a database of a single process."""
-    if store.database.kind != "postgresql":
-        return None
-    from agent.wire.followed_rows import FollowedRows  # noqa: PLC0415
-    from agent.wire.postgresql_wire import PostgresqlWire  # noqa: PLC0415
-    from checkpoints.storage.notifications import Notifications  # noqa: PLC0415  (psycopg)
-
-    return PostgresqlWire(hub, Notifications(store.database.engine), FollowedRows(store, Runs(store), blocking))
 
 
 def open_sessions(folder: Path, port: int) -> SessionFile:
@@ -130,69 +110,6 @@ def _check_provider(settings: Settings) -> None:
         raise SettingsError(
             "AUTH=oidc needs OIDC_ADMIN_GROUPS, OIDC_MEMBER_GROUPS or OIDC_READER_GROUPS: whoever is in none is refused."
         )
-
-
-def build_proxy(settings: Settings) -> TrustedProxy | None:
-    """Return the proxy that signs people in, or None."""
-    if settings.auth != "proxy":
-        return None
-    assert settings.proxy_secret
-    networks, secret = settings.proxy_networks or (), settings.proxy_secret.get_secret_value()
-    return TrustedProxy(
-        networks,
-        secret,
-        settings.proxy_user_header,
-        reserved_names=frozenset({LOCAL_OWNER, THE_COMMAND_LINE}),
-        groups_header=settings.proxy_groups_header,
-        choose_role=_build_proxy_roles(settings),
-    )
-
-
-def _build_proxy_roles(settings: Settings) -> Callable[[frozenset[str]], str] | None:
-    """Return the function from groups to a role, by default member; None if there are no roles."""
-    admins, readers = settings.proxy_admin_groups, settings.proxy_reader_groups
-    if not admins and not readers:
-        return None
-    from checkpoints.people.account_rows import Role  # noqa: PLC0415  (for several people)
-    from extensions.people.provider_claims import GroupRoles  # noqa: PLC0415  (as above)
-
-    roles = GroupRoles(frozenset(admins or ()), frozenset(), frozenset(readers or ()))
-    return lambda groups: roles.choose_role(groups) or Role.MEMBER
-
-
-def build_tracer(settings: Settings) -> Tracer:
-    """Return the receiver of the runs' events: Langfuse, an OpenTelemetry collector, both or none.
-
-    Langfuse's package is only imported if its keys are set, because the import takes 80 ms and 6 MB.
-    """
-    public, secret, host = settings.langfuse_public_key, settings.langfuse_secret_key, settings.langfuse_host
-    headers = {name: value.get_secret_value() for name, value in (settings.otlp_headers or {}).items()}
-    if not public and not secret:
-        if settings.otlp_endpoint is None:
-            return NO_TRACING
-        from agent.tracing.opentelemetry import OpenTelemetryTracer  # noqa: PLC0415
-
-        return OpenTelemetryTracer(settings.otlp_endpoint, headers)
-    if not public or not secret or not host:
-        raise SettingsError("LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY must both be set, or neither.")
-    from agent.tracing.langfuse import LangfuseTracer  # noqa: PLC0415
-
-    return LangfuseTracer(
-        public_key=public.get_secret_value(),
-        secret_key=secret,
-        host=host,
-        prompt_label=settings.langfuse_prompt_label,
-        mask=settings.langfuse_mask == "on",
-        labels=TraceLabels(
-            environment=settings.langfuse_tracing_environment,
-            release=settings.langfuse_release,
-            user=settings.langfuse_user,
-            tags=settings.langfuse_tags or (),
-        ),
-        prices=build_prices(settings),
-        endpoint=settings.otlp_endpoint,
-        headers=headers,
-    )
 
 
 def build_prices(settings: Settings) -> Prices:

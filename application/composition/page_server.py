@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from dash import Dash
 from dash.exceptions import DependencyException
@@ -11,6 +10,7 @@ from fastapi import FastAPI
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Scope
 
+from application.extension import ServerPart
 from application.settings import Settings
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from checkpoints.values.surrogates import replace_lone_surrogates
@@ -38,6 +38,7 @@ from components.routes import (
     whole_text,
 )
 from components.services import Services
+from components.sign_in import ServerPeople
 from components.transfers.long_requests import ProgressMiddleware
 from components.transfers.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
@@ -59,10 +60,6 @@ from server.session.session_authentication import SessionAuthentication
 from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
 from server.trusted_proxy import TrustedProxy
-
-if TYPE_CHECKING:
-    from extensions.people.admin import PeopleAdmin
-    from server.metrics import Metrics
 
 # It has room for a message, and a text of the same length to fill the composer, all in escapes.
 MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000
@@ -101,49 +98,50 @@ ALLOWED_ROUTES = AllowedRoutes(
 
 
 @dataclass(frozen=True, slots=True)
-class WayIn:
+class SignInConfig:
     """How people come in: by our sign-in or a proxy's, from which networks, and at which public address and path."""
 
     sign_in: SessionAuthentication | None
-    people: "PeopleAdmin | None"
+    people: ServerPeople | None
     proxy: TrustedProxy | None
     networks: Sequence[Network]
     public_url: str | None
     prefix: str
 
 
-def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics: "Metrics | None" = None) -> Guard:
+def build_guard(services: Services, host: str, port: int, config: SignInConfig, added: Sequence[ServerPart] = ()) -> Guard:
     """Build the page's server, and the guard before it, listening on `host` and `port`.
 
     If people sign in here behind a proxy that adds TLS, only addresses of this machine are served.
     """
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    services = replace(services, people=way_in.people)
-    if way_in.sign_in is not None:
-        services = replace(services, sessions=session_routes.OwnSessions(way_in.sign_in))
-    page_files, public_url = load_page_files(), way_in.public_url
-    session_routes.add_routes(server, way_in.sign_in)
+    services = replace(services, people=config.people)
+    if config.sign_in is not None:
+        services = replace(services, sessions=session_routes.OwnSessions(config.sign_in))
+    page_files, public_url = load_page_files(), config.public_url
+    session_routes.add_routes(server, config.sign_in)
     allowed = replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",))
-    if way_in.people is not None:
-        allowed = _add_people(server, way_in.people, allowed)
+    if config.people is not None:
+        # The page of the sign-in has styles.
+        allowed = replace(allowed, public_prefixes=(*allowed.public_prefixes, ASSETS_PREFIX))
         host = "127.0.0.1" if public_url else host
-    if metrics is not None:
-        metrics.add_route(server)
+    for part in added:
+        allowed = _add_part(server, part, allowed)
     errors.add_error_responses(server)
     page.add_route(server, services)
     for route in ROUTES:
         route.add_route(server, services)
     # Dash adds its own routes below, and these stay closed.
     allowed = _allow(allowed, server.routes)
-    dash = _build_dash(server, services, page_files, way_in.prefix)
+    dash = _build_dash(server, services, page_files, config.prefix)
     policy = build_security_policy([*map(hash_script, load_inline_scripts().values()), *dash.csp_hashes()])
-    read_address = partial(read_client_address, proxies=way_in.networks)
+    read_address = partial(read_client_address, proxies=config.networks)
     pages = DashRequests(serve_page_at(page_state.THREADS_PREFIX, server), replace_lone_surrogates)
     return Guard(
         serve_static_files(_add_layers(pages, services, read_address), page_files),
         hosts=_list_hosts(host, port) | ({public_url.partition("://")[2]} if public_url else set()),
-        sign_in=way_in.sign_in,
-        proxy=way_in.proxy,
+        sign_in=config.sign_in,
+        proxy=config.proxy,
         public_url=public_url,
         content_security_policy=lambda: policy,
         routes=allowed,
@@ -157,20 +155,14 @@ def _add_layers(pages: ASGIApp, services: Services, read_address: Callable[[Scop
     return ClientLayer(PersonLayer(served) if has_people else served, read_address, has_people=has_people)
 
 
-def _add_people(server: FastAPI, people: "PeopleAdmin", allowed: AllowedRoutes) -> AllowedRoutes:
-    """Serve the sign-in with a password, or at a provider. Return the allowed routes including its routes."""
-    from extensions.people.forms import MAX_FORM_BYTES  # noqa: PLC0415  without a sign-in nothing of people is loaded
-
-    if people.has_passwords:
-        from extensions.people import routes  # noqa: PLC0415  imports argon2
-    else:
-        from extensions.people import oidc_routes as routes  # type: ignore[no-redef]  # noqa: PLC0415  imports authlib
-    routes.add_routes(server, people)
+def _add_part(server: FastAPI, part: ServerPart, allowed: AllowedRoutes) -> AllowedRoutes:
+    """Serve what an extension adds. Return the allowed routes including its routes."""
+    if part.add_routes is not None:
+        part.add_routes(server)
     return replace(
         allowed,
-        public_paths=allowed.public_paths | routes.PUBLIC_PATHS,
-        public_prefixes=(*allowed.public_prefixes, ASSETS_PREFIX),
-        max_body_bytes={**allowed.max_body_bytes, **dict.fromkeys(routes.PUBLIC_PATHS, MAX_FORM_BYTES)},
+        public_paths=allowed.public_paths | part.public_paths,
+        max_body_bytes={**allowed.max_body_bytes, **part.max_body_bytes},
     )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.models.replaceable import ReplaceableModels
 from agent.run.blocking import BlockingPool
@@ -13,22 +12,20 @@ from agent.run.judge import Judge
 from agent.run.parts import RunFollower, RunParts
 from agent.run.runner import Runner
 from agent.run.titles import TitleWriter
+from agent.run.wire import ProcessWire
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.protocol import Tracer
-from application.composition import agent_factory, factory
-from application.composition.joining import build_long_requests, build_uploads
+from application.composition import factory
 from application.composition.loading import AgentLoader, DeferredGraph
+from application.extension import BuildDriver, Processes
 from application.settings import Settings
 from checkpoints import Runs, Store
 from components.model_connector import ModelConnector
 from components.services import Services
+from components.transfers.long_requests import LongRequests
+from components.transfers.uploads import Uploads
 from components.workers.rendering import Renderer
-
-if TYPE_CHECKING:
-    from agent.user_graphs.catalog import GraphCatalog
-    from agent.wire.postgresql_wire import PostgresqlWire
-    from checkpoints.workers import Workers
 
 # The pool is for changes and runs, of which only one writes at a time. `services.Readers` has the threads for reading.
 MAX_POOL_THREADS = 4
@@ -44,9 +41,9 @@ class Parts:
     tracer: Tracer
     loader: AgentLoader
     agents: Agents
-    user_graphs: "GraphCatalog | None"
     connector: ModelConnector | None
-    workers: "Workers | None"
+    build_driver: BuildDriver | None = None
+    processes: Processes | None = None
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = ()
 
 
@@ -54,7 +51,8 @@ def build_services(parts: Parts) -> Services:
     settings, store = parts.settings, parts.store
     pool = ThreadPoolExecutor(MAX_POOL_THREADS, thread_name_prefix="waymark")
     hub, runs, blocking = RunHub(), Runs(store), BlockingPool(pool)
-    wire = factory.build_wire(store, hub, blocking)
+    processes = parts.processes
+    wire = processes.build_wire(hub, blocking) if processes else None
     return Services(
         store,
         runs,
@@ -67,15 +65,15 @@ def build_services(parts: Parts) -> Services:
         tracer=parts.tracer,
         prices=factory.build_prices(settings),
         renderer=Renderer(),
-        long_requests=build_long_requests(store, blocking),
-        uploads=build_uploads(store, blocking),
+        long_requests=processes.build_long_requests(blocking) if processes else LongRequests(),
+        uploads=processes.build_uploads(blocking) if processes else Uploads(),
         wire=wire,
         sign_out_url=settings.sign_out_url,
         audit_days=settings.audit_days,
     )
 
 
-def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool, wire: "PostgresqlWire | None") -> Runner:
+def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool, wire: ProcessWire | None) -> Runner:
     settings = parts.settings
     run_parts = RunParts(
         store=parts.store,
@@ -90,7 +88,7 @@ def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool,
         numbers=settings.message_numbers,
         on_time_travel=parts.on_time_travel,
         agents=parts.agents,
-        user_graphs=agent_factory.build_user_graph_driver(parts.user_graphs, parts.store, hub, blocking),
+        user_graphs=parts.build_driver(parts.store, hub, blocking) if parts.build_driver else None,
         remote_wire=wire,
     )
     followers: list[RunFollower] = []
@@ -98,4 +96,7 @@ def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool,
         followers.append(TitleWriter(run_parts, settings.titles_model))
     if settings.judge == "on":
         followers.append(Judge(run_parts))
-    return build_runner(run_parts, followers, parts.workers)
+    runner = build_runner(run_parts, followers)
+    if parts.processes is not None:
+        parts.processes.add_worker(runner)
+    return runner

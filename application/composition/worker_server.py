@@ -1,20 +1,19 @@
-"""The port of a process without a page: its health, whether it can work, and its metrics."""
+"""The port of a process without a page: its health, whether it can work, and what extensions add."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
+from application.extension import ServerPart
 from components.routes import health
 from components.services import Services
 
-if TYPE_CHECKING:
-    from server.metrics import Metrics
 
-
-def build_worker_server(services: Services, metrics: "Metrics | None") -> ASGIApp:
+def build_worker_server(services: Services, added: Iterable[ServerPart]) -> ASGIApp:
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     health.add_route(server, services)
-    if metrics is not None:
-        metrics.add_route(server)
+    for each in added:
+        if each.add_routes is not None:
+            each.add_routes(server)
     return server

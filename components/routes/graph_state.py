@@ -127,13 +127,12 @@ def _describe_subgraphs(
 
 def _list_subgraphs(store: Store, thread_id: str, place: str) -> Mapping[tuple[str, int], tuple[str, int]]:
     """Return the namespaces and states of the subgraphs waiting at a place, by name and number among equal names."""
-    from agent.user_graphs.earlier_answers import load_answers  # noqa: PLC0415  (as below)
     from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415  (as below)
     from checkpoints.graph_states.open_subgraphs import list_open_subgraphs  # noqa: PLC0415  (as below)
 
     run_ids: Sequence[str] = ()
     if not place:
-        answers = load_answers(store, Runs(store), thread_id)
+        answers = Runs(store).read_standing_answers(thread_id)
         run_ids = answers.list_rested(WaymarkSaver(store).read_pending_writes(thread_id))
     number = find_place_state(store, thread_id, place)
     found: dict[tuple[str, int], tuple[str, int]] = {}

@@ -22,8 +22,8 @@ from agent.events import (
     WorkEnded,
 )
 from agent.run.live_runs import NO_PROGRESS, LiveRun
+from agent.run.pace import choose_flush_seconds
 from agent.subagents.delegation import load_last_turn
-from agent.wire.pace import choose_flush_seconds
 from checkpoints import StateError, ThreadNotFoundError
 from checkpoints.values.model import ThreadProgress
 from components.broadcasts import Frame

@@ -17,7 +17,7 @@ from fontTools import subset  # type: ignore[import-not-found]  # of the script'
 from fontTools.ttLib import TTFont  # type: ignore[import-not-found]
 from fontTools.varLib import instancer  # type: ignore[import-not-found]
 
-ASSETS = Path(__file__).parent.parent / "assets"
+ASSETS = Path(__file__).parents[2] / "assets"
 # It names the files and their letters.
 STYLE_SHEET = ASSETS / "modules" / "lib" / "font.css"
 PACKAGE = files("fontpkg_inter")

@@ -1,1 +1,7 @@
-"""THE PEOPLE: who comes in with a password or by a provider, and as what. Only AUTH=password and oidc import it."""
+"""Several people: who comes in with a password, by a provider or a proxy, and as what. Only these AUTHs import it."""
+
+from application.extension import Extension
+from extensions.people.building import build_proxy, build_sign_in
+from extensions.people.commands import COMMANDS
+
+EXTENSION = Extension(name="people", build_sign_in=build_sign_in, build_proxy=build_proxy, commands=COMMANDS)

@@ -18,7 +18,7 @@ from words import _, get_language
 
 # The page of an invitation.
 JOIN_PATH = "/join"
-_TEMPLATE = Path(__file__).parent.parent / "assets" / "sign-in.html"
+_TEMPLATE = Path(__file__).parents[2] / "assets" / "sign-in.html"
 _PLACE = re.compile(r"\{%(\w+)%\}")
 
 

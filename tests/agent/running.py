@@ -36,7 +36,8 @@ from agent.tools.calculator import calculator
 from agent.tools.registry import GRAPH_TOOLS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Database, Message, Run, Runs, Store
-from checkpoints.workers import Workers
+from extensions.fleet.processes import PostgresqlProcesses
+from extensions.fleet.workers import Workers
 from tests.app_process import PATIENCE
 from tests.fakes.openai import FakeOpenAI
 from tests.fakes.raw import RawProvider
@@ -200,7 +201,9 @@ async def running(
         followers.append(Judge(parts, max_seconds=judge))
     if titles is not None:
         followers.append(TitleWriter(parts, titles_model, max_seconds=titles))
-    runner = build_runner(parts, followers, workers)
+    runner = build_runner(parts, followers)
+    if workers is not None:
+        PostgresqlProcesses(store, workers).add_worker(runner)
     runner.open()
     thread_id = thread_id or store.create_thread().id
     events: list[Event] = []

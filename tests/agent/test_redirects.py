@@ -16,9 +16,9 @@ from agent.models.provider_words import read_provider_words
 from agent.tools.mcp_transports import open_address
 from agent.tools.web_search import make_web_search_tool
 from agent.tracing.events import Feedback, RunBegun, RunEnded
-from agent.tracing.langfuse import LangfuseTracer
-from agent.tracing.opentelemetry import OpenTelemetryTracer
 from checkpoints import RunState
+from extensions.tracing.langfuse import LangfuseTracer
+from extensions.tracing.opentelemetry import OpenTelemetryTracer
 from tests.app_process import PATIENCE
 from tests.fakes.recording_site import RecordingSite
 

@@ -9,8 +9,8 @@ from typing import Any
 from playwright.sync_api import expect
 
 from checkpoints import Database, Store
-from tests.agent.user_graphs.stacks import read_all_identities
 from tests.e2e.waymark import SHOWN, Page
+from tests.extensions.graphs.stacks import read_all_identities
 
 
 @contextmanager

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.user_graphs.running_graphs import one_node
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.test_kept_answers import SLOW, TEXT, answer, ask_two, asking, expect_nothing_kept, field
 from tests.e2e.test_user_graphs import question, write_graph
 from tests.e2e.waymark import Page
+from tests.extensions.graphs.running_graphs import one_node
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 GATE = "    if not os.path.exists(os.path.dirname(__file__) + '/gate'):\n        raise ConnectionError('mail server away')\n"

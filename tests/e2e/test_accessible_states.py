@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from tests.agent.user_graphs.running_graphs import one_node
 from tests.e2e import answers, test_password
 from tests.e2e.conftest import WIDE, Start, Visit
 from tests.e2e.server import Server
@@ -17,6 +16,7 @@ from tests.e2e.test_accessibility import ANY_IMPACT, NARROW, expect_accessible_i
 from tests.e2e.test_password import PASSWORD, NewPage, join
 from tests.e2e.test_user_graphs import write_graph
 from tests.e2e.waymark import Page
+from tests.extensions.graphs.running_graphs import one_node
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

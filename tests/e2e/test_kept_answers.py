@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Route, expect
 
-from tests.agent.user_graphs.running_graphs import one_node
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_user_graph_questions import ASKING
 from tests.e2e.test_user_graphs import question, write_graph
 from tests.e2e.waymark import Page
+from tests.extensions.graphs.running_graphs import one_node
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TEXT = "ten minutes of careful writing"

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.agent.user_graphs.test_inputs import TALK, TRIP
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.keyboard import Keyboard
 from tests.e2e.test_accessible_states import look_at
@@ -13,6 +12,7 @@ from tests.e2e.test_keyboard_alone import button
 from tests.e2e.test_user_graph_questions import ASKING
 from tests.e2e.test_user_graphs import question, write_graph
 from tests.e2e.waymark import Page
+from tests.extensions.graphs.test_inputs import TALK, TRIP
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -8,13 +8,13 @@ import pytest
 from playwright.sync_api import Locator, LocatorAssertions, expect
 from playwright.sync_api import Page as Tab
 
-from tests.agent.user_graphs.running_graphs import AGENT
 from tests.e2e import dialogs
 from tests.e2e.conftest import WIDE, Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import ANY_IMPACT, NARROW, SIZES, expect_accessible_in_all_schemes
 from tests.e2e.test_conversations import choose
 from tests.e2e.waymark import Page
+from tests.extensions.graphs.running_graphs import AGENT
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 from tests.pseudo import MARKED, translate
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.user_graphs.running_graphs import one_node
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.keyboard import Keyboard
 from tests.e2e.test_accessibility import READ_COLOUR
 from tests.e2e.test_keyboard_graphs import go_to_place
 from tests.e2e.test_long_lists import look_at_whole
 from tests.e2e.test_user_graphs import write_graph
+from tests.extensions.graphs.running_graphs import one_node
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 LONG_KEY = "share_of_the_purchasing_department_in_the_costs_of_the_quarter"

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Locator, expect
 from playwright.sync_api import Page as Tab
 
-from tests.agent.user_graphs.test_inputs import TALK, TRIP
 from tests.e2e import dialogs, networks, test_password, test_sessions
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.networks import UNSAID, Network
@@ -16,6 +15,7 @@ from tests.e2e.test_slow_networks import expect_changes
 from tests.e2e.test_user_graph_questions import ASKING
 from tests.e2e.test_user_graphs import question, write_graph
 from tests.e2e.waymark import Page
+from tests.extensions.graphs.test_inputs import TALK, TRIP
 from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

@@ -6,7 +6,12 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.agent.running import KEY
-from tests.agent.user_graphs.stacks import (
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.langgraph_project import ANSWER_ENV, FILES
+from tests.e2e.stepping import Steps, read_channels
+from tests.e2e.test_user_graphs import question, write_graph
+from tests.e2e.waymark import Page
+from tests.extensions.graphs.stacks import (
     AFTER_APPROVAL,
     CHANGE,
     CREATE_AGENT,
@@ -14,12 +19,7 @@ from tests.agent.user_graphs.stacks import (
     PLAN,
     write_agent,
 )
-from tests.agent.user_graphs.test_inputs import TRIP
-from tests.e2e.conftest import Start, Visit
-from tests.e2e.langgraph_project import ANSWER_ENV, FILES
-from tests.e2e.stepping import Steps, read_channels
-from tests.e2e.test_user_graphs import question, write_graph
-from tests.e2e.waymark import Page
+from tests.extensions.graphs.test_inputs import TRIP
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
 pytestmark = pytest.mark.e2e

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.agent.running import KEY
-from tests.agent.user_graphs.test_subgraphs import AGENTS, DRAFT, SUPERVISED
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_user_graphs import question, write_graph
+from tests.extensions.graphs.test_subgraphs import AGENTS, DRAFT, SUPERVISED
 from tests.fakes.openai import FakeOpenAI
 
 pytestmark = pytest.mark.e2e

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.agent.user_graphs.test_delegated_work import SCOUTS
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.test_user_graphs import question, write_graph
 from tests.e2e.waymark import Page
+from tests.extensions.graphs.test_delegated_work import SCOUTS
 
 pytestmark = pytest.mark.e2e
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.user_graphs.test_time_travel import TRAVELLER, ask, go_to
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.stepping import read_channels
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_user_graphs import question, write_graph
 from tests.e2e.waymark import Page
+from tests.extensions.graphs.test_time_travel import TRAVELLER, ask, go_to
 
 pytestmark = pytest.mark.e2e
 

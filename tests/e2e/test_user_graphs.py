@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.agent.user_graphs.running_graphs import AGENT, one_node
-from tests.agent.user_graphs.test_inputs import JOKE, TALK, TRIP
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.panel_requests import sends_unanswered
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
+from tests.extensions.graphs.running_graphs import AGENT, one_node
+from tests.extensions.graphs.test_inputs import JOKE, TALK, TRIP
 
 pytestmark = pytest.mark.e2e
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import APIResponse, Route, expect
 
-from tests.agent.user_graphs.running_graphs import AGENT
-from tests.agent.user_graphs.test_wrong_graphs import OTHER_INPUT
 from tests.app_process import read_environment, run_app
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_user_graphs import write_graph
 from tests.e2e.waymark import Page
 from tests.e2e.wrong_graphs import BLOCKING, FAILING, FILES, STRANGE, UNMADE
+from tests.extensions.graphs.running_graphs import AGENT
+from tests.extensions.graphs.test_wrong_graphs import OTHER_INPUT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

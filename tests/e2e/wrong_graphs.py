@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.agent.user_graphs.running_graphs import one_node
+from tests.extensions.graphs.running_graphs import one_node
 
 HOSTILE_WORDS = "<img src=x onerror='isHarmed = true'> **bold** "
 NAMES_OF_OURS = ["run_id", "head_id", "state_id", "values", "versions", "seen", "metadata", "resumed"]

@@ -12,8 +12,8 @@ from pydantic import SecretStr
 from agent.context.prompts import SYSTEM_PROMPT
 from agent.demo.model import DemoChatModel
 from agent.tracing.events import Feedback
-from agent.tracing.langfuse import LangfuseTracer
 from checkpoints import RunState
+from extensions.tracing.langfuse import LangfuseTracer
 from tests.agent.running import running
 from tests.fakes.langfuse import FakeLangfuse, Fault
 from tests.fakes.server import silent_port

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from agent.events import CandidateProgress, TextDelta
-from agent.run import worker
 from checkpoints import Caller, Candidate, CandidateKey, Database, Run, Runs, RunState, Store
-from checkpoints.workers import Workers
+from extensions.fleet import run_worker
+from extensions.fleet.workers import Workers
 from tests.agent.run.two_processes import TestWire, Wires, freeze, pause_messages_with_calls
 from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
@@ -26,8 +26,8 @@ begun: list[str] = []
 
 @pytest.fixture(autouse=True)
 def quick_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "BEAT_SECONDS", 0.05)
-    monkeypatch.setattr(worker, "HANDOVER_SECONDS", 0.05)
+    monkeypatch.setattr(run_worker, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(run_worker, "HANDOVER_SECONDS", 0.05)
     begun.clear()
 
 
@@ -82,7 +82,7 @@ def test_one_model_is_tried_again_from_another_process_while_the_other_writes(
 ) -> None:
     async def story(one: Running, other: Running, some: FakeOpenAI, second: FakeOpenAI) -> None:
         if not loses:
-            monkeypatch.setattr(worker, "BEAT_SECONDS", 60)
+            monkeypatch.setattr(run_worker, "BEAT_SECONDS", 60)
         some.reply(Fault("status", status=401), Say("At last."))
         second.reply(Say("one two three"))
         second.hold(1)
@@ -109,14 +109,14 @@ def test_an_answer_that_ends_while_its_row_is_looked_at_is_not_written_again(
         await one.until(lambda: candidate(one, run, 1).state is RunState.DONE)
         list_candidates, seen = Runs.list_candidates, [replace(candidate(one, run, 1), state=RunState.RUNNING)]
         monkeypatch.setattr(Runs, "list_candidates", lambda *of: [seen.pop()] if seen else list_candidates(*of))
-        assert one.runner.worker is not None
-        await one.runner.worker.candidates.answer_reopened(run.id)
+        assert one.runner.fleet is not None
+        await one.runner.fleet.candidates.answer_reopened(run.id)
         second.release()
         assert (await one.end(run)).state is RunState.DONE
         assert written(one, run, 1) == [("ai", "done", "done")]
         assert len(some.requests) == 1
 
-    monkeypatch.setattr(worker, "BEAT_SECONDS", 60)
+    monkeypatch.setattr(run_worker, "BEAT_SECONDS", 60)
     play(story, postgres_url)
 
 
@@ -178,7 +178,7 @@ def test_a_candidate_that_asks_for_a_tool_in_the_moment_of_the_handover_gets_it(
         run = await ask(one)
         await one.until(lambda: writing.is_set() and CandidateProgress(2, TextDelta("one ")) in one.events)
         work, closing = one.runner.active_runs.by_thread[one.thread_id].work, asyncio.create_task(one.runner.close())
-        await asyncio.wait({work, closing}, timeout=4 * worker.HANDOVER_SECONDS)
+        await asyncio.wait({work, closing}, timeout=4 * run_worker.HANDOVER_SECONDS)
         written_down.set()
         assert (await other.end(run)).state is RunState.DONE
         await closing

@@ -27,9 +27,9 @@ from agent.run.judge import (
 from agent.tracing.events import Judged, Prompt
 from checkpoints import OperationKind, Store
 from tests.agent.running import Running, model_at, running
-from tests.agent.tracing.test_langfuse import tracer_at
 from tests.agent.tracing.test_run_trace import Listener
 from tests.checkpoints.conversations import new, talked
+from tests.extensions.tracing.test_langfuse import tracer_at
 from tests.fakes.langfuse import FakeLangfuse
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 

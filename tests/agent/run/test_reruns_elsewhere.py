@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from agent.preparation.requests import RerunActiveError
-from agent.run import worker
 from agent.run.reruns import RerunRequest
 from agent.tools.decisions import Decision
 from checkpoints import Caller, Run, RunState
+from extensions.fleet import run_worker
 from tests.agent.run import two_processes
 from tests.agent.run.two_processes import freeze
 from tests.agent.running import Running, tool
@@ -23,8 +23,8 @@ HANGING = Fault("hang", Say("b c"), after_tokens=1)
 
 @pytest.fixture(autouse=True)
 def quick_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "BEAT_SECONDS", 0.05)
-    monkeypatch.setattr(worker, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(run_worker, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(run_worker, "POLL_SECONDS", 0.02)
 
 
 def play(

@@ -7,17 +7,17 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 
-from agent.run import worker
 from agent.run.answer_writer import RunWriter
 from agent.run.open_calls import OpenCalls
 from agent.run.recorder import RunRecorder
 from agent.tools.decisions import STOPPED_TEXT
 from checkpoints import Database, RunState, Store
-from checkpoints.workers import Workers
+from extensions.fleet import run_worker
+from extensions.fleet.workers import Workers
 from tests.agent.run.two_processes import HANGING, hurry, pause_messages_with_calls, play, state_of
 from tests.agent.running import Running, running, tool
-from tests.agent.user_graphs.running_graphs import hosting, one_node
 from tests.checkpoints.conversations import new
+from tests.extensions.graphs.running_graphs import hosting, one_node
 from tests.fakes.openai import Call, Say
 
 
@@ -58,7 +58,7 @@ def test_a_process_that_ends_waits_for_its_tool_and_hands_the_answer_over(postgr
         run = await one.send("please")
         await one.until(lambda: gate.begun)
         closing = asyncio.create_task(one.runner.close())
-        await asyncio.sleep(4 * worker.HANDOVER_SECONDS)
+        await asyncio.sleep(4 * run_worker.HANDOVER_SECONDS)
         assert state_of(one) is RunState.RUNNING
         assert not closing.done()
         gate.opened.set()
@@ -81,7 +81,7 @@ def test_a_tool_that_is_asked_for_in_the_moment_of_the_handover_still_runs(
         run = await one.send("please")
         await one.until(writing.is_set)
         work, closing = one.runner.active_runs.by_thread[one.thread_id].work, asyncio.create_task(one.runner.close())
-        await asyncio.wait({work, closing}, timeout=4 * worker.HANDOVER_SECONDS)
+        await asyncio.wait({work, closing}, timeout=4 * run_worker.HANDOVER_SECONDS)
         written.set()
         assert (await other.end(run)).state is RunState.DONE
         await closing
@@ -161,7 +161,7 @@ def test_a_process_that_ends_waits_for_its_user_graph(postgres_url: str, tmp_pat
         ):
             run = await one.send("please")
             closing = asyncio.create_task(one.runner.close())
-            await asyncio.sleep(4 * worker.HANDOVER_SECONDS)
+            await asyncio.sleep(4 * run_worker.HANDOVER_SECONDS)
             assert state_of(other) is RunState.RUNNING
             gate.touch()
             await closing

@@ -10,11 +10,11 @@ import pytest
 import sqlalchemy as sa
 from langchain_core.tools import BaseTool
 
-from agent.run import worker
 from agent.run.hub import RunHub
 from agent.run.wire import CommandCallback, LocalWire
 from checkpoints import Database, Message, NewMessage, Run, Runs, RunState, Store
-from checkpoints.workers import Workers
+from extensions.fleet import run_worker
+from extensions.fleet.workers import Workers
 from tests.agent.running import Running, model_at, running
 from tests.app_process import PATIENCE
 from tests.fakes.openai import FakeOpenAI, Fault, Say
@@ -76,14 +76,14 @@ def play(
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let heartbeats and handovers take some hundredths of a second."""
-    monkeypatch.setattr(worker, "BEAT_SECONDS", 0.05)
-    monkeypatch.setattr(worker, "POLL_SECONDS", 0.02)
-    monkeypatch.setattr(worker, "HANDOVER_SECONDS", 0.05)
+    monkeypatch.setattr(run_worker, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(run_worker, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(run_worker, "HANDOVER_SECONDS", 0.05)
 
 
 def stop_beating(process: Running) -> None:
-    assert process.runner.worker is not None
-    for task in process.runner.worker._beating:
+    assert process.runner.fleet is not None
+    for task in process.runner.fleet._beating:
         task.cancel()
 
 

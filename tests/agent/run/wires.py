@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from agent.events import Event
 from agent.run.hub import RunHub, StoredEvent
 from agent.run.live_runs import LiveRun
-from agent.wire.postgresql_wire import PostgresqlWire
 from checkpoints import Message, StoreUnavailableError
+from extensions.fleet.postgresql_wire import PostgresqlWire
 
 
 @dataclass

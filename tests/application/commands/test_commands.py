@@ -19,6 +19,7 @@ from application.settings import Settings
 from checkpoints import EVERYBODY, Database, Store, Thread, act_for
 from checkpoints.interchange import import_limits, transfer
 from checkpoints.storage import schema
+from extensions.graphs import EXTENSION as GRAPHS
 from server.terminal import ProgressLine
 from tests.app_process import Ended, run_app
 from tests.checkpoints.conversations import dump, new, talked, texts
@@ -33,7 +34,7 @@ def folder(file: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> int:
-    return run_command(parse_arguments(list(arguments)), Settings(data_dir=folder))
+    return run_command(parse_arguments(list(arguments)), Settings(data_dir=folder), [GRAPHS])
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -197,7 +198,7 @@ def test_an_import_keeps_a_graph_of_the_settings_or_takes_the_one_that_is_named(
     def import_file(name: str, settings: dict[str, Any], *options: str) -> tuple[int, Any, str]:
         """The exit code, the conversation's graph, and what was said beside it."""
         chosen = Settings(data_dir=tmp_path / name, **settings)
-        code = run_command(parse_arguments(["import", file, *options]), chosen)
+        code = run_command(parse_arguments(["import", file, *options]), chosen, [GRAPHS])
         if code != 0:
             return code, None, capsys.readouterr().err
         store = Store(Database.open_file(tmp_path / name / "waymark.db"))

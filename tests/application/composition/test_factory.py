@@ -14,8 +14,9 @@ from agent.models.parameters import (
     parse_parameters,
 )
 from application.composition.agent_factory import build_tools
-from application.composition.factory import build_limits, build_models, build_proxy, check_access, check_titles
+from application.composition.factory import build_limits, build_models, check_access, check_titles
 from application.settings import Settings, SettingsError, load_settings
+from extensions.people.building import build_proxy
 
 EDGES = [
     *((name, f"{bound + step}") for name, bounds in PARAMETER_RANGES.items() for bound in bounds for step in (-1, 0, 1)),

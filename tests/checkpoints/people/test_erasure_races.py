@@ -14,7 +14,6 @@ from checkpoints.changes import thread_edits, titles
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
-from checkpoints.people.kept_uploads import KeptUploads
 from checkpoints.people.members import Members
 from checkpoints.person_limits import PersonLimits
 from checkpoints.rows import audit_rows, operation_rows, person_rows, run_rows, usage_rows
@@ -34,6 +33,7 @@ from checkpoints.values.errors import (
     ThreadNotFoundError,
 )
 from checkpoints.values.model import ThreadRole
+from extensions.fleet.kept_uploads import KeptUploads
 from tests.checkpoints.conversations import new
 from tests.checkpoints.people.houses import House, wait_for_lock_or_end
 

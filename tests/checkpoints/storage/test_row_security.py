@@ -18,7 +18,7 @@ from checkpoints.storage.ownership import find_role
 from checkpoints.storage.postgresql import POOL_SIZE
 from checkpoints.values.audit_entry import AuditKind
 from checkpoints.values.model import ThreadRole
-from checkpoints.workers import Workers
+from extensions.fleet.workers import Workers
 from tests.people import Things, fill
 from tests.postgres import Postgres
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError
 from checkpoints.rows import thread_rows
 from checkpoints.storage import migrations
-from checkpoints.workers import Workers
+from extensions.fleet.workers import Workers
 from tests.checkpoints.conversations import new, talked, texts
 from tests.postgres import Postgres
 

@@ -7,13 +7,13 @@ import pytest
 
 from agent.preparation.questions import GraphQuestion
 from agent.preparation.schema_fields import MAX_LABEL_CHARS
-from agent.user_graphs.interrupts import to_plain
 from components.views.question_forms import (
     MAX_SHOWN_CHARS,
     MAX_SHOWN_QUESTIONS,
     QuestionView,
     describe_questions,
 )
+from extensions.graphs.interrupts import to_plain
 
 
 def describe(value: Any, schema: dict[str, Any] | None = None) -> QuestionView:

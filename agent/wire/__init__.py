@@ -1,1 +1,0 @@
-"""The wire between the processes of one PostgreSQL: events, batches, mirrors."""
