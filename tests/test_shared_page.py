@@ -279,14 +279,16 @@ def test_behind_a_proxy_a_link_is_open_and_names_nobody_unless_wanted(serve: Any
     run(story)
 
 
-def test_below_a_path_the_way_to_waymark_leads_there(start: Open) -> None:
+@pytest.mark.parametrize(
+    ("prefix", "language", "words"), [("/", "en", "Open your own Waymark"), ("/waymark/", "de", "Eigenes Waymark öffnen")]
+)
+def test_a_stranger_finds_the_way_to_a_waymark_of_their_own(start: Open, prefix: str, language: str, words: str) -> None:
     async def story() -> None:
-        async with start(url_prefix="/waymark/") as app, browse(app) as stranger:
-            app.services.store.database.separate_owners()
-            with act_for("ann"):
-                share(app.services.store, "link", talked(app.services.store, "a"))
-            page = (await stranger.get("/waymark/shared?token=link")).text
-            assert re.findall(r"<a class='home' href='([^']*)'", page) == ["/waymark/"]
+        async with start(url_prefix=prefix) as app, browse(app, **{"accept-language": language}) as stranger:
+            share(app.services.store, "link", talked(app.services.store, "a"))
+            for token in ("link", "wrong"):
+                page = (await stranger.get(f"{prefix}shared?token={token}")).text
+                assert re.findall(r"<a class='home' href='([^']*)'>([^<]*)</a>", page) == [(prefix, words)]
 
     run(story)
 

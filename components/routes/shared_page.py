@@ -34,17 +34,20 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.get(SHARED_PATH)
     async def show_shared(request: Request) -> Response:
+        home = build_address("/")
         try:
             thing = await services.run_blocking(shares.open_link, request.query_params.get("token", ""))
             with act_for(thing.thread.owner, only_reads=True):
                 return HTMLResponse(await _read_page(services, thing))
         except NotFoundError:
             text = _("It may be mistyped, have ended, or have been revoked. Ask whoever gave it to you.")
-            return HTMLResponse(write_notice(_("This link does not work"), text), HTTPStatus.NOT_FOUND)
+            return HTMLResponse(write_notice(_("This link does not work"), text, home), HTTPStatus.NOT_FOUND)
         except StateError as error:
             _log.warning("a shared page could not be made: %s", error)
             text = _("Please try again later.")
-            return HTMLResponse(write_notice(_("This cannot be shown right now"), text), HTTPStatus.SERVICE_UNAVAILABLE)
+            return HTMLResponse(
+                write_notice(_("This cannot be shown right now"), text, home), HTTPStatus.SERVICE_UNAVAILABLE
+            )
 
 
 async def _read_page(services: Services, thing: SharedThing) -> bytes:
@@ -71,8 +74,7 @@ def _build_heading(services: Services, thing: SharedThing, count: int) -> Headin
         _("Parts of it may be left out.") if thing.share.redaction else "",
     ]
     names = DocumentNames(owner, own=name or _("You"), unknown=_("Question") if name else _("You"))
-    home = build_address("/") if services.store.database.separates_owners else None
-    return Heading(" ".join(filter(None, parts)), names, home, is_whole=thing.checkpoint is None)
+    return Heading(" ".join(filter(None, parts)), names, build_address("/"), is_whole=thing.checkpoint is None)
 
 
 def _build_key(thing: SharedThing) -> str:

@@ -87,7 +87,7 @@ class Heading:
 
     line: str
     names: DocumentNames
-    # The reader may have a Waymark of their own here.
+    # A shared page leads there, or to the sign-in before it. A file leads nowhere.
     home: str | None = None
     # The path is the conversation's end, and not a place in it: its last question may still be answered.
     is_whole: bool = True
@@ -132,9 +132,9 @@ def write_html(
     return "".join(pieces)
 
 
-def write_notice(title: str, text: str) -> str:
+def write_notice(title: str, text: str, home: str) -> str:
     """Write a page with a sentence, in the look of an export."""
-    heading = f"{_write_bar(None)}<h1>{escape(title)}</h1><p>{escape(text)}</p>"
+    heading = f"{_write_bar(home)}<h1>{escape(title)}</h1><p>{escape(text)}</p>"
     content = f"<main><header class='title'>{heading}</header></main>"
     return f"{_write_head(title)}<body>{content}</body></html>"
 
@@ -155,8 +155,8 @@ def _embed_font() -> str:
 
 
 def _write_bar(home: str | None) -> str:
-    """Write the name of the product, and for people who may have an account the way to it."""
-    link = f"<a class='home' href='{escape(home)}'>{escape(_('Open Waymark'))}</a>" if home else ""
+    """Write the name of the product, and the way to the reader's own."""
+    link = f"<a class='home' href='{escape(home)}'>{escape(_('Open your own Waymark'))}</a>" if home else ""
     return f"<div class='bar'><span class='brand'>Waymark</span>{link}</div>"
 
 

@@ -250,6 +250,8 @@ def test_a_name_is_shown_where_it_is_wanted_and_an_admin_sees_who_shared(new_pag
     expect(bob.dialog.get_by_test_id("share-link")).to_have_count(2)
     third.goto(bob.dialog.get_by_label("The link is shown only now.").input_value())
     expect(third.locator("header p")).to_contain_text("Shared by bob")
+    third.get_by_role("link", name="Open your own Waymark").click()
+    expect(third.get_by_role("heading", name="Sign in")).to_be_visible()
     bob.confirm("Close")
     expect(bob.open_menu().get_by_role("button", name="Audit log")).to_have_count(0)
     expect(cy.open_menu().get_by_role("button", name="Share…")).to_have_count(0)
