@@ -15,18 +15,18 @@ from starlette.types import ASGIApp
 
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
-from agent.models.replaceable import ReplaceableModels
 from agent.run.run_ids import read_run_ids
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
-from agent.tracing.protocol import NO_TRACING, Tracer
+from agent.tracing.protocol import Tracer
 from application.commands.arguments import parse_arguments
-from application.composition import agent_factory, factory, sign_in_factory
-from application.composition.connecting import EnvFileConnector
+from application.composition import factory, sign_in_factory
 from application.composition.loading import AgentLoader
 from application.composition.page_server import SignInConfig, build_guard, find_public_address, format_host
-from application.composition.service_factory import Parts, build_services
+from application.composition.preparing import prepare_parts
+from application.composition.service_factory import build_services
 from application.composition.worker_server import build_worker_server
+from application.entry_points import load_installed
 from application.extension import Extension, Role, ServerPart, build_each, build_first
 from application.settings import Settings, SettingsError, load_settings
 from checkpoints import EVERYBODY, Store, StoreUnavailableError, act_for
@@ -39,23 +39,34 @@ from server.terminal import configure_log, escape_controls, use_utf8
 from server.trusted_proxy import TrustedProxy
 from server.working import answer_beside, run_until_signal
 
-_PEOPLE = ("proxy", "password", "oidc")
 # Our own extensions, and whether the settings ask for them. What they do not ask for is not imported.
 EXTENSIONS: Mapping[str, Callable[[Settings], bool]] = {
-    "people": lambda settings: settings.auth in _PEOPLE,
+    "people": lambda settings: settings.has_people,
     "fleet": lambda settings: settings.connection_url.startswith("postgresql"),
     "graphs": lambda settings: bool(settings.graph or settings.graphs),
     "tracing": lambda settings: bool(settings.langfuse_public_key or settings.langfuse_secret_key or settings.otlp_endpoint),
     "metrics": lambda settings: settings.metrics_key is not None,
+    "judge": lambda settings: settings.judge == "on",
 }
 
 
 def load_extensions(settings: Settings) -> list[Extension]:
-    """Import the extensions that the settings ask for."""
-    return [_load_extension(name) for name, is_wanted in EXTENSIONS.items() if is_wanted(settings)]
+    """Import the extensions that the settings ask for, and those that they name. Raises `SettingsError`."""
+    own = [_load_own(name) for name, is_wanted in EXTENSIONS.items() if is_wanted(settings)]
+    return [*own, *map(load_installed, settings.extensions or ())]
 
 
-def _load_extension(name: str) -> Extension:
+def load_all_extensions() -> list[Extension]:
+    """Import our extensions, whose commands say themselves if a setting is missing, and those that the settings name."""
+    try:
+        named = load_settings().extensions or ()
+    except SettingsError:
+        # The command will say so, and `--help` needs no settings.
+        named = ()
+    return [*map(_load_own, EXTENSIONS), *map(load_installed, named)]
+
+
+def _load_own(name: str) -> Extension:
     extension: Extension = importlib.import_module(f"extensions.{name}").EXTENSION
     return extension
 
@@ -112,7 +123,16 @@ def create_app(
     remove_tracing_variables()
     factory.check_access(settings)
     extensions = load_extensions(settings) if extensions is None else extensions
-    parts = _prepare_parts(settings, extensions, role, store, models, tracer, env_file, on_time_travel)
+    parts = prepare_parts(
+        settings,
+        extensions,
+        role=role,
+        store=store,
+        models=models,
+        tracer=tracer,
+        env_file=env_file,
+        on_time_travel=on_time_travel,
+    )
     services = build_services(parts)
     # With other processes, one of them continues these runs.
     if parts.processes is None:
@@ -151,43 +171,9 @@ def _build_page(
         public_url=settings.public_url,
         prefix=settings.url_prefix,
     )
-    parts = [*added, people.part] if people else added
-    return config, build_guard(services, settings.host, port, config, parts)
-
-
-def _prepare_parts(
-    settings: Settings,
-    extensions: Sequence[Extension],
-    role: Role,
-    store: Store | None,
-    models: ConfiguredModels | None,
-    tracer: Tracer | None,
-    env_file: Path | None,
-    on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
-) -> Parts:
-    """Build the parts that were not passed in. The store is opened last: if a setting is refused, nothing is open yet."""
-    loader = AgentLoader(lambda: agent_factory.load_agent(settings, configured))
-    configured = models or factory.build_models(settings, prepare=loader.load)
-    catalog, has_people = ReplaceableModels(configured), settings.auth in _PEOPLE
-    # A key would be for all people.
-    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not has_people else None
-    tracer = tracer or build_first((each.build_tracer for each in extensions), settings) or NO_TRACING
-    agent_factory.check_tools(settings)
-    factory.check_titles(settings, configured)
-    agents = agent_factory.build_agents(settings, configured)
-    build_driver = build_first((each.load_graphs for each in extensions), settings)
-    store = store or factory.open_store(settings)
-    try:
-        processes = build_first((each.join_processes for each in extensions), settings, store, role)
-        if role != "all" and processes is None:
-            raise SettingsError(f"{'work' if role == 'work' else 'serve --web'} needs a PostgreSQL: set DATABASE_URL.")
-    except (StoreUnavailableError, SettingsError):
-        store.database.close()
-        raise
-    store.meter.limits = factory.build_person_limits(settings)
-    if has_people:
-        store.database.separate_owners(has_accounts=settings.auth != "proxy")
-    return Parts(settings, store, catalog, tracer, loader, agents, connector, build_driver, processes, on_time_travel)
+    added = [*added, people.part] if people else added
+    panels = [panel for each in extensions for panel in each.panels]
+    return config, build_guard(services, settings.host, port, config, added, panels)
 
 
 async def _close_parts(
@@ -256,14 +242,13 @@ def serve(settings: Settings, role: Role) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    # The commands of all extensions are known, and say themselves if a setting is missing. A server has none of them.
-    is_serving = not arguments or arguments[0] in ("serve", "work")
-    extensions = [] if is_serving else [_load_extension(name) for name in EXTENSIONS]
-    options = parse_arguments(arguments, [command for each in extensions for command in each.commands])
     remove_tracing_variables()
     use_utf8()
     configure_log()
     try:
+        # A server has none of the extensions' commands.
+        extensions = [] if not arguments or arguments[0] in ("serve", "work") else load_all_extensions()
+        options = parse_arguments(arguments, [command for each in extensions for command in each.commands])
         settings = load_settings()
         if settings.log_format == "json":
             configure_log(JsonFormatter((read_run_ids,)))

@@ -1,27 +1,32 @@
-"""What an extension of Waymark may bring. `create_app` joins those that it is given (`extensions/`)."""
+"""What an extension of Waymark may bring. `create_app` joins those that it is given (`extensions/`, docs/extending.md)."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, ParamSpec, Protocol, TypeVar
 
 from fastapi import FastAPI
+from sqlalchemy import MetaData
 from starlette.types import ASGIApp
 
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
-from agent.run.parts import UserGraphRuns
+from agent.run.parts import RunFollower, RunParts, UserGraphRuns
 from agent.run.runner import Runner
 from agent.run.wire import ProcessWire
 from agent.tracing.protocol import Tracer
 from application.settings import Settings
 from checkpoints import Store
+from components.panel import Panel
 from components.services import Services
 from components.sign_in import ServerPeople
 from components.transfers.long_requests import LongRequests
 from components.transfers.uploads import Uploads
 from server.session.session_authentication import SessionAuthentication
 from server.trusted_proxy import TrustedProxy
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -71,11 +76,13 @@ class Command:
 
     name: str
     help: str
-    add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace, Settings], int]
+    add_arguments: Callable[[ArgumentParser], None] = lambda _: None
 
 
 BuildDriver = Callable[[Store, RunHub, BlockingPool], UserGraphRuns]
+BuildFollower = Callable[[Settings, RunParts], RunFollower | None]
+BuildTool = Callable[[Settings, Store], "BaseTool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +101,14 @@ class Extension:
     build_sign_in: Callable[[Settings, str, Services], PeopleSignIn | None] | None = None
     build_proxy: Callable[[Settings], TrustedProxy | None] | None = None
     commands: Sequence[Command] = ()
+    # These are made if they are missing. Their names begin with that of the extension.
+    tables: MetaData | None = None
+    # The tools of the agent, by their names.
+    tools: Mapping[str, BuildTool] = field(default_factory=dict)
+    # What the page shows more, with callbacks and the actions of lists: see docs/pages.md.
+    panels: Sequence[Panel] = ()
+    # Follows the runs, such as to save what they found.
+    build_follower: BuildFollower | None = None
     build_server_part: Callable[[Settings, Services], ServerPart | None] | None = None
 
 

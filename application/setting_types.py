@@ -223,7 +223,7 @@ PLAIN_TABLES = {
         *("tool_seconds", "depth"),
     ),
 }
-NAMED_TABLES = ("agents", "graphs", "mcp", "prices")
+NAMED_TABLES = ("agents", "extension", "graphs", "mcp", "prices")
 # These keys are of providers without other settings (agent.models.providers).
 PROVIDER_KEYS = (
     "ANTHROPIC_API_KEY",
@@ -278,6 +278,12 @@ class McpServerDefinition(_TableModel):
         if (self.command is None) == (self.url is None):
             raise ValueError
         return self
+
+
+class ExtensionTable(BaseModel):
+    """The settings of an extension, which checks them itself."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
 
 
 class GraphTable(_TableModel):

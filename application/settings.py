@@ -36,6 +36,7 @@ from application.setting_types import (
     DatabaseUrl,
     Effort,
     ExistingFolder,
+    ExtensionTable,
     ExtraBody,
     Folder,
     GraphTable,
@@ -150,6 +151,9 @@ class Settings(BaseSettings):
     limits_branch_seconds: Seconds = 600.0
     limits_tool_seconds: Seconds = 60.0
     limits_depth: int = Field(5, ge=1, le=20, description="a whole number from 1 to 20")
+    # These packages are extensions of others. Ours come with the settings that need them.
+    extensions: Names = Field(None, description="a list of names of installed extensions")
+    extension: dict[Name, ExtensionTable] = Field({}, description="a table with the settings of an extension")
     graphs: dict[Name, GraphTable] = Field(
         {}, description="a table with a path, or with the context or the messages_key of a graph of GRAPH"
     )
@@ -225,6 +229,11 @@ class Settings(BaseSettings):
     def name_source(self, field: str) -> str:
         """Return the key of a field for an error, as the person wrote it: in the environment, or in waymark.toml."""
         return self._sources.get(field, field.upper())
+
+    @property
+    def has_people(self) -> bool:
+        """Whether several people come in, each with what is theirs."""
+        return self.auth in ("proxy", "password", "oidc")
 
     @property
     def connection_url(self) -> str:

@@ -1,7 +1,7 @@
 """The page: its index, the layout and the callbacks of all panels."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial, wraps
 from html import escape
 from typing import Any
@@ -105,23 +105,27 @@ PANELS: tuple[Panel, ...] = (
 )
 
 
-def _merge_actions(list_id: str) -> Handlers:
-    return {kind: handler for panel in PANELS for kind, handler in panel.list_actions().get(list_id, {}).items()}
-
-
 _REFUSALS: dict[str, Refusal] = {
     chat.Ids.COMPOSER: chat_actions.refuse_message,
     TRANSCRIPT_ID: chat_actions.refuse_action,
 }
-LISTS = {
-    list_id: ActionList(
-        list_id,
-        _merge_actions(list_id),
-        refuse=_REFUSALS.get(list_id, refuse_with_toast),
-        window_id=chat.Ids.WINDOW if list_id == TRANSCRIPT_ID else None,
-    )
-    for list_id in dict.fromkeys(str(list_id) for panel in PANELS for list_id in panel.list_actions())
-}
+
+
+def build_lists(panels: Sequence[Panel]) -> dict[str, ActionList]:
+    """Return the lists whose actions the panels handle, by their ids."""
+    handlers: dict[str, Handlers] = {}
+    for panel in panels:
+        for list_id, actions in panel.list_actions().items():
+            handlers[str(list_id)] = {**handlers.get(str(list_id), {}), **actions}
+    return {
+        list_id: ActionList(
+            list_id,
+            actions,
+            refuse=_REFUSALS.get(list_id, refuse_with_toast),
+            window_id=chat.Ids.WINDOW if list_id == TRANSCRIPT_ID else None,
+        )
+        for list_id, actions in handlers.items()
+    }
 
 
 class Page(Dash):
@@ -169,68 +173,72 @@ def fill_index(index: str, files: str, parts: Mapping[str, str]) -> str:
     return re.sub(r"\{%(\w+)%\}", lambda found: filled[found[1]], index)
 
 
-def make_layout(services: Services) -> Callable[[], Component]:
+def make_layout(services: Services, panels: Sequence[Panel]) -> Callable[[], Component]:
     """Return the function that builds the layout, without data, for the person and in the language of a request."""
     has_people = services.store.database.separates_owners
+
+    @cache
+    def build_once(_language: str, _root: str) -> list[Component]:
+        return build_parts(panels)
 
     def layout() -> Component:
         # The page names its person in each request: see `PersonLayer`.
         person: Any = {"data-person": quote(get_acting_owner() or "")} if has_people else {}
-        return html.Div(build_parts(get_language(), build_address("/")), **person)
+        return html.Div(build_once(get_language(), build_address("/")), **person)
 
     return layout
 
 
-@cache
-def build_parts(_language: str, _root: str) -> list[Component]:
-    """Build the parts of the page, once in each language and below each path."""
+def build_parts(panels: Sequence[Panel]) -> list[Component]:
+    """Build the parts of the page, in the language of the request and below its path."""
     return [
         page_state.layout(),
         build_skip_links(),
         build_frame(
-            [button for panel in PANELS for button in panel.buttons()],
-            [button for panel in PANELS for button in panel.app_buttons()],
+            [button for panel in panels for button in panel.buttons()],
+            [button for panel in panels for button in panel.app_buttons()],
         ),
-        *(each for panel in PANELS for each in panel.list_dialogs()),
+        *(each for panel in panels for each in panel.list_dialogs()),
     ]
 
 
-def read_panels(services: Services, location: page_state.PageLocation) -> Properties:
+def read_panels(panels: Sequence[Panel], services: Services, location: page_state.PageLocation) -> Properties:
     """Read the panels' properties at a location."""
     shown: Properties = {}
-    for panel in [threads.PANEL] if location.list_only else PANELS:
+    for panel in [threads.PANEL] if location.list_only else panels:
         shown |= panel.show(services, location)
     return shown
 
 
-def describe_turn(services: Services, thread_id: str, run_id: str | None) -> Frame | None:
+def describe_turn(panels: Sequence[Panel], services: Services, thread_id: str, run_id: str | None) -> Frame | None:
     """Describe the changes of all panels after a turn or a title; None if the page has to read every panel."""
     turn = turns.read_turn(services, thread_id, run_id)
     if turn is None:
         return None
     properties: Properties = {}
     data: dict[str, turns.DataChange] = {}
-    for panel in PANELS:
+    for panel in panels:
         changes = panel.show_turn(services, turn)
         properties |= changes.properties
         data |= changes.data
     return {"base": turn.base_version, "version": turn.thread.version, "properties": properties, "data": data}
 
 
-def add_route(server: FastAPI, services: Services) -> None:
-    action_routes.add_routes(server, services, LISTS, read_panels)
-    stream.add_route(server, services, describe_turn)
+def add_route(server: FastAPI, services: Services, panels: Sequence[Panel]) -> None:
+    action_routes.add_routes(server, services, build_lists(panels), partial(read_panels, panels))
+    describe = partial(describe_turn, panels)
+    stream.add_route(server, services, describe)
 
     @server.get("/api/threads/{thread_id:thread}/runs/{run_id}/turn")
     async def get_turn(thread_id: str, run_id: str) -> Response:
         """Return how an active run changes the panels; null if the page has to read every panel."""
-        turn = await services.read_snapshot(describe_turn, services, thread_id, run_id)
+        turn = await services.read_snapshot(describe, services, thread_id, run_id)
         return Response(to_json(turn), media_type="application/json")
 
 
-def register(app: Page, services: Services) -> None:
+def register(app: Page, services: Services, panels: Sequence[Panel]) -> None:
     app.after_each = partial(outage.report_outage, services.store.database)
-    for panel in PANELS:
+    for panel in panels:
         panel.register_parts(app, services)
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "watchFrame"),

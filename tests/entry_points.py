@@ -21,7 +21,7 @@ from checkpoints.people.members import Members
 from checkpoints.values import files, limits, serde
 from checkpoints.values.model import ThreadRole
 from checkpoints.values.place_name import PlaceName
-from components.page import read_panels
+from components.page import PANELS, read_panels
 from components.page_state import PageLocation
 from components.replies import to_json
 from components.services import Services
@@ -90,7 +90,7 @@ class Conversation:
         """Show the whole page; return the statements and the characters that it took."""
         database = self.chat.store.database
         with record_statements(database) as statements, database.begin_read():  # one snapshot, as the server takes it
-            shown = read_panels(self.services, PageLocation(self.chat.thread_id, {}))
+            shown = read_panels(PANELS, self.services, PageLocation(self.chat.thread_id, {}))
         return len(statements), len(to_json(shown).decode())
 
 

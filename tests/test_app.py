@@ -20,7 +20,7 @@ from app import App, create_app
 from application.setting_types import AgentDefinition
 from application.settings import Settings, SettingsError
 from checkpoints import Caller, NewMessage, StoreInUseError
-from components.page import LISTS
+from components.page import PANELS, build_lists
 from tests.app_process import ROOT, read_environment, run_app
 from tests.broken_file import break_file
 from tests.checkpoints.conversations import new
@@ -88,7 +88,7 @@ def test_only_the_head_and_dialogs_have_several_writers(
 def test_no_callback_waits_for_what_a_request_of_the_page_does(wiring: tuple[JSON, list[JSON]]) -> None:
     waiting = [each for each in wiring[1] if any(part["property"] == "action" for part in each["inputs"])]
     assert waiting == []
-    assert set(LISTS) <= set(ids_in(wiring[0]))
+    assert set(build_lists(PANELS)) <= set(ids_in(wiring[0]))
 
 
 def find_around(part: Any, types: set[str], around: tuple[str, ...] = ()) -> list[str]:

@@ -27,7 +27,7 @@ from checkpoints.interchange import reading, transfer
 from checkpoints.rows import operation_rows
 from checkpoints.values import limits, serde
 from components import comparing
-from components.page import read_panels
+from components.page import PANELS, read_panels
 from components.page_state import PageLocation
 from components.panels import bring_home, run_again
 from components.replies import to_json
@@ -176,7 +176,7 @@ async def expect_cheap_views(services: Services, thread_id: str) -> None:
     for _ in range(2):
         with counting_function_calls() as calls:
             with services.store.database.begin_read(), recording_costs() as page_costs:
-                shown = read_panels(services, PageLocation(thread_id, {}))
+                shown = read_panels(PANELS, services, PageLocation(thread_id, {}))
             with recording_costs() as memory_costs:
                 memory = agent_transcript._read_agent_transcript(services, thread_id, "main", None, 50)
         replies = [len(to_json(each).decode()) for each in (shown, memory)]

@@ -36,7 +36,7 @@ SAMPLES = {  # values of settings that have no default
     "reasoning_effort": '"low"',
     "extra_body": "{seed = 7}",
 }
-TABLES = ("agents", "graphs", "mcp", "prices")  # settings that are tables of waymark.toml
+TABLES = ("agents", "extension", "graphs", "mcp", "prices")  # settings that are tables of waymark.toml
 
 
 def find_blocks(path: Path, language: str) -> list[str]:
@@ -144,7 +144,15 @@ def read_settings_table() -> dict[str, tuple[str, str]]:
 
 def test_the_table_of_settings_names_every_setting_and_no_other() -> None:
     plain = [name.upper() for name in Settings.model_fields if name not in (*TABLES, "provider_keys")]
-    assert set(read_settings_table()) == {*plain, *PROVIDER_KEYS, "[agents.NAME]", "[graphs.NAME]", "[mcp.NAME]", "[prices]"}
+    assert set(read_settings_table()) == {
+        *plain,
+        *PROVIDER_KEYS,
+        "[agents.NAME]",
+        "[extension.NAME]",
+        "[graphs.NAME]",
+        "[mcp.NAME]",
+        "[prices]",
+    }
 
 
 def test_the_table_of_settings_shows_the_defaults() -> None:

@@ -35,12 +35,11 @@ def start(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     ("package", "reason"),
     [
         ("psycopg", "only a database of PostgreSQL needs its driver"),
-        ("extensions.fleet.postgresql_wire", "one process that serves a file has no wire"),
+        ("extensions", "the settings of one person with a file ask for none"),
         ("sqlalchemy.dialects.postgresql", "only a database of PostgreSQL needs its dialect"),
         ("argon2", "only passwords need it"),
         ("authlib", "only AUTH=oidc needs it"),
         ("joserfc", "only AUTH=oidc needs it"),
-        ("extensions.people", "only AUTH=password and oidc need it"),
         ("checkpoints.people.accounts", "only AUTH=password and oidc need it"),
         ("alembic", "only an older database is migrated"),
         ("babel", "English needs no catalogue"),

@@ -17,7 +17,7 @@ import httpx
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, APIWebSocketRoute
 
-from components.page import LISTS
+from components.page import PANELS, build_lists
 from tests.app_process import PATIENCE
 from tests.people import Things
 from tests.running_app import write_id
@@ -92,7 +92,7 @@ def list_requests(server: FastAPI, dependencies: Sequence[JSON]) -> Iterator[Req
 
 def _list_of_route(method: str, path: str, dependencies: Sequence[JSON]) -> Iterator[Request]:
     if path == "/api/actions/{list_id}":
-        kinds = [(name, kind) for name, actions in LISTS.items() for kind in actions.handlers]
+        kinds = [(name, kind) for name, actions in build_lists(PANELS).items() for kind in actions.handlers]
         for (name, kind), pathname, files in product(kinds, PATHNAMES, (None, UPLOADED)):
             action = {**FIELDS, "type": kind, "request_id": "<op>", "files": files}
             yield Request(method, f"/api/actions/{name}", body=json.dumps({"pathname": pathname, "action": action}))

@@ -170,6 +170,6 @@ class AgentGraph(Protocol):
         ...
 
 
-def build_config(limits: Limits) -> "RunnableConfig":
-    """Set the library's limit of nodes so high that a run reaches its own limit of answers first."""
-    return {"recursion_limit": 2 * limits.run.answers + 2}
+def build_config(limits: Limits, thread_id: str) -> "RunnableConfig":
+    """Name the conversation for tools. The library's limit of nodes is so high that a run reaches its own limit first."""
+    return {"recursion_limit": 2 * limits.run.answers + 2, "configurable": {"thread_id": thread_id}}

@@ -268,7 +268,9 @@ class CandidateDriver:
         trace = context.trace.for_agent(f"{model} ({number})", str(messages[0].text))
         try:
             async with self.drafts.keep_draft(recorder):
-                await self._run_graph(settings, messages, replace(context, recorder=recorder, trace=trace))
+                await self._run_graph(
+                    settings, messages, replace(context, recorder=recorder, trace=trace), recorder.run.thread_id
+                )
             end = RunEnd(RunState.DONE)
         except asyncio.CancelledError:
             if number not in at_work.stopped:
@@ -282,11 +284,14 @@ class CandidateDriver:
         await recorder.close_answer(end)
         return end.state
 
-    async def _run_graph(self, settings: ThreadSettings, messages: Sequence[AnyMessage], context: RunContext) -> None:
+    async def _run_graph(
+        self, settings: ThreadSettings, messages: Sequence[AnyMessage], context: RunContext, thread_id: str
+    ) -> None:
         own = replace(
             context,
             model=await self.parts.blocking.run(settings.resolve_model, self.parts.catalog),
             own_usage=BudgetUsage(context.limits.agent, AGENT_OWNER),
             is_unattended=True,
         )
-        await self.parts.graph.ainvoke({"messages": list(messages)}, build_config(context.limits), context=own)
+        config = build_config(context.limits, thread_id)
+        await self.parts.graph.ainvoke({"messages": list(messages)}, config, context=own)

@@ -157,7 +157,9 @@ class RunDriver:
             delegator = RunDelegator(sub_agents, open_calls) if self.parts.agents else None
             try:
                 await self.parts.graph.ainvoke(
-                    {"messages": messages}, build_config(self.parts.limits), context=replace(context, delegator=delegator)
+                    {"messages": messages},
+                    build_config(self.parts.limits, run.thread_id),
+                    context=replace(context, delegator=delegator),
                 )
                 return
             except PathChanged as moved:

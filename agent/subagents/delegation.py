@@ -166,7 +166,7 @@ class SubAgents:
         return find_answer(question, self.store.list_messages(self.thread_id, last=later_count))
 
     async def run_agent(self, messages: list[AnyMessage], context: RunContext) -> str:
-        state = await self.graph.ainvoke({"messages": messages}, build_config(self.limits), context=context)
+        state = await self.graph.ainvoke({"messages": messages}, build_config(self.limits, self.thread_id), context=context)
         return str(state["messages"][-1].text)
 
 

@@ -131,7 +131,7 @@ class RunForkExplorer:
                 # Building the request of a long path takes half a second, so it runs outside the event loop.
                 messages = await recorder.run_blocking(partial(build_request, system, path))
                 state = await self.graph.ainvoke(
-                    {"messages": messages}, build_config(context.limits), context=branch_context
+                    {"messages": messages}, build_config(context.limits, self.run.thread_id), context=branch_context
                 )
         except asyncio.CancelledError:
             await recorder.cut_off()

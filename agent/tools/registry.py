@@ -1,6 +1,6 @@
 """The tools of agents, each in its own file. The settings select among them (see docs/tools.md)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from langchain_core.tools import BaseTool
@@ -20,17 +20,18 @@ GRAPH_TOOLS: tuple[BaseTool, ...] = (ask_agent, fork, *TIME_TRAVEL_TOOLS)
 
 
 def select_tools(
+    added: Sequence[BaseTool] = (),
     *,
     tavily_api_key: SecretStr | None,
     tavily_base_url: str | None,
     files_dir: Path | None = None,
     enabled: Collection[str] | None = None,
 ) -> list[BaseTool]:
-    """Return the plain tools, web search if there is a key, and files if there is a folder.
+    """Return the plain tools, those of extensions, web search if there is a key, and files if there is a folder.
 
     The model never sees a tool that cannot work. With `enabled`, only tools with these names are returned.
     """
-    tools = list(PLAIN)
+    tools = [*PLAIN, *added]
     if tavily_api_key is not None and tavily_api_key.get_secret_value().strip():
         from agent.tools.web_search import make_web_search_tool  # noqa: PLC0415  (1.5 MiB and its client's tokenizer)
 

@@ -3,6 +3,7 @@
 Each function raises `SettingsError` for an unusable setting.
 """
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,19 +38,21 @@ def check_files_dir(settings: Settings) -> None:
         raise SettingsError(f"FILES_DIR {folder} holds Waymark's data or settings. Name a folder beside them.")
 
 
-def check_tools(settings: Settings) -> None:
-    """Refuse settings if their tools cannot be built. Raises `SettingsError`."""
+def check_tools(settings: Settings, added: Collection[str] = ()) -> None:
+    """Refuse settings if their tools cannot be built. `added` are the names of the extensions' tools."""
     check_files_dir(settings)
+    known = (*TOOL_NAMES, *added)
     for field, names in (("tools_enabled", settings.tools_enabled), ("tools_approval", settings.tools_approval)):
-        if not set(names or ()) <= set(TOOL_NAMES):
-            raise SettingsError(f"{settings.name_source(field)} must be a list of tools' names: {', '.join(TOOL_NAMES)}.")
+        if not set(names or ()) <= set(known):
+            raise SettingsError(f"{settings.name_source(field)} must be a list of tools' names: {', '.join(known)}.")
 
 
-def build_tools(settings: Settings) -> "list[BaseTool]":
+def build_tools(settings: Settings, added: "Sequence[BaseTool]" = ()) -> "list[BaseTool]":
     from agent.tools.registry import select_tools  # noqa: PLC0415  (see load_agent)
 
-    check_tools(settings)
+    check_tools(settings, [tool.name for tool in added])
     return select_tools(
+        added,
         tavily_api_key=settings.tavily_api_key,
         tavily_base_url=settings.tavily_base_url,
         files_dir=settings.files_dir,
@@ -57,14 +60,17 @@ def build_tools(settings: Settings) -> "list[BaseTool]":
     )
 
 
-def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
-    """Return the built-in sub-agents, overridden by the file's; none if `ask_agent` is not enabled."""
+def build_agents(settings: Settings, models: ConfiguredModels, added: Collection[str] = ()) -> Agents:
+    """Return the built-in sub-agents, overridden by the file's; none if `ask_agent` is not enabled.
+
+    `added` are the names of the extensions' tools.
+    """
     for name, definition in settings.agents.items():
         place = f"[agents.{name}]"
         if name == MAIN:
             raise SettingsError(f"{place} in waymark.toml cannot be: {MAIN} is the agent that the user talks to.")
         for tool in definition.tools:
-            if tool not in TOOL_NAMES and tool.partition("__")[0] not in settings.mcp:
+            if tool not in (*TOOL_NAMES, *added) and tool.partition("__")[0] not in settings.mcp:
                 raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
             if tool in MAIN_AGENT_TOOLS:
                 reason = "its branches are branches of the conversation"
@@ -82,7 +88,7 @@ def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
     return BUILT_IN_AGENTS | configured
 
 
-def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
+def load_agent(settings: Settings, models: ConfiguredModels, added: "Sequence[BaseTool]" = ()) -> LoadedAgent:
     """Import the agent's libraries, and build the parts that need them. This takes half as long as the rest of the start.
 
     The settings were checked before (see `create_app`).
@@ -94,7 +100,7 @@ def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
     from agent.tools.mcp import McpServers  # noqa: PLC0415
     from agent.tools.registry import select_graph_tools  # noqa: PLC0415
 
-    tools, approval, numbers = build_tools(settings), set(settings.tools_approval or ()), settings.message_numbers
+    tools, approval, numbers = build_tools(settings, added), set(settings.tools_approval or ()), settings.message_numbers
     mcp = McpServers(_build_mcp_servers(settings), tools, approval)
     graph_tools = select_graph_tools(settings.tools_enabled, numbers)
     models.load_offered_models()

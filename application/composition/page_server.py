@@ -16,6 +16,7 @@ from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from checkpoints.values.surrogates import replace_lone_surrogates
 from components import action_routes, page, page_state
 from components.auditing import ClientLayer
+from components.panel import Panel
 from components.people import PersonLayer
 from components.routes import (
     agent_transcript,
@@ -109,10 +110,18 @@ class SignInConfig:
     prefix: str
 
 
-def build_guard(services: Services, host: str, port: int, config: SignInConfig, added: Sequence[ServerPart] = ()) -> Guard:
+def build_guard(
+    services: Services,
+    host: str,
+    port: int,
+    config: SignInConfig,
+    added: Sequence[ServerPart] = (),
+    panels: Sequence[Panel] = (),
+) -> Guard:
     """Build the page's server, and the guard before it, listening on `host` and `port`.
 
-    If people sign in here behind a proxy that adds TLS, only addresses of this machine are served.
+    If people sign in here behind a proxy that adds TLS, only addresses of this machine are served. `added` and `panels` are
+    those of extensions.
     """
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     services = replace(services, people=config.people)
@@ -128,12 +137,13 @@ def build_guard(services: Services, host: str, port: int, config: SignInConfig, 
     for part in added:
         allowed = _add_part(server, part, allowed)
     errors.add_error_responses(server)
-    page.add_route(server, services)
+    panels = (*page.PANELS, *panels)
+    page.add_route(server, services, panels)
     for route in ROUTES:
         route.add_route(server, services)
     # Dash adds its own routes below, and these stay closed.
     allowed = _allow(allowed, server.routes)
-    dash = _build_dash(server, services, page_files, config.prefix)
+    dash = _build_dash(server, services, panels, page_files, config.prefix)
     policy = build_security_policy([*map(hash_script, load_inline_scripts().values()), *dash.csp_hashes()])
     read_address = partial(read_client_address, proxies=config.networks)
     pages = DashRequests(serve_page_at(page_state.THREADS_PREFIX, server), replace_lone_surrogates)
@@ -189,7 +199,7 @@ def find_public_address(settings: Settings, port: int) -> str:
     return (settings.public_url or f"http://{format_host(settings.host)}:{port}") + settings.url_prefix[:-1]
 
 
-def _build_dash(server: FastAPI, services: Services, page_files: PageFiles, prefix: str) -> Dash:
+def _build_dash(server: FastAPI, services: Services, panels: Sequence[Panel], page_files: PageFiles, prefix: str) -> Dash:
     remove_dash_variables()
     # This comes before Dash's own middleware, which encloses it.
     server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)
@@ -210,6 +220,6 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles, pref
         hooks=page.RENDERER_HOOKS,
     )
     dash.fill_index = partial(page.fill_index, load_frame(), page_files.root)
-    dash.layout = page.make_layout(services)
-    page.register(dash, services)
+    dash.layout = page.make_layout(services, panels)
+    page.register(dash, services, panels)
     return dash

@@ -8,7 +8,6 @@ from agent.models.replaceable import ReplaceableModels
 from agent.run.blocking import BlockingPool
 from agent.run.building import build_runner
 from agent.run.hub import RunHub
-from agent.run.judge import Judge
 from agent.run.parts import RunFollower, RunParts
 from agent.run.runner import Runner
 from agent.run.titles import TitleWriter
@@ -18,7 +17,7 @@ from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.protocol import Tracer
 from application.composition import factory
 from application.composition.loading import AgentLoader, DeferredGraph
-from application.extension import BuildDriver, Processes
+from application.extension import BuildDriver, BuildFollower, Processes, build_each
 from application.settings import Settings
 from checkpoints import Runs, Store
 from components.model_connector import ModelConnector
@@ -44,6 +43,7 @@ class Parts:
     connector: ModelConnector | None
     build_driver: BuildDriver | None = None
     processes: Processes | None = None
+    build_followers: Sequence[BuildFollower] = ()
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = ()
 
 
@@ -94,8 +94,7 @@ def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool,
     followers: list[RunFollower] = []
     if settings.titles == "on":
         followers.append(TitleWriter(run_parts, settings.titles_model))
-    if settings.judge == "on":
-        followers.append(Judge(run_parts))
+    followers += build_each(parts.build_followers, settings, run_parts)
     runner = build_runner(run_parts, followers)
     if parts.processes is not None:
         parts.processes.add_worker(runner)

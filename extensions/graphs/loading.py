@@ -54,7 +54,7 @@ def load_catalog(settings: Settings) -> "GraphCatalog | None":
     try:
         usual = definitions[0].name if settings.graph else ""
         # A reason can contain paths and addresses of the server.
-        has_people = settings.auth in ("proxy", "password", "oidc")
+        has_people = settings.has_people
         catalog = GraphCatalog.load_graphs(definitions, usual, hides_reasons=has_people)
     except GraphLoadError as error:
         raise SettingsError(str(error)) from error

@@ -24,7 +24,6 @@ from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_p
 from agent.run.blocking import BlockingPool
 from agent.run.building import build_runner
 from agent.run.hub import RunHub
-from agent.run.judge import Judge
 from agent.run.parts import RunFollower, RunParts, UserGraphRuns
 from agent.run.runner import Runner
 from agent.run.titles import TitleWriter
@@ -38,6 +37,7 @@ from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Database, Message, Run, Runs, Store
 from extensions.fleet.processes import PostgresqlProcesses
 from extensions.fleet.workers import Workers
+from extensions.judge.judge import Judge
 from tests.app_process import PATIENCE
 from tests.fakes.openai import FakeOpenAI
 from tests.fakes.raw import RawProvider

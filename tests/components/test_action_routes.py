@@ -86,7 +86,7 @@ def test_no_change_of_an_action_is_an_error_of_the_server(
 ) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (_, browser):
-            kinds = [(list_id, kind) for list_id, each in page.LISTS.items() for kind in each.handlers]
+            kinds = [(list_id, kind) for list_id, each in page.build_lists(page.PANELS).items() for kind in each.handlers]
             chance = random.Random(7)
             for _ in range(rounds(300)):
                 list_id, kind = chance.choice(kinds)

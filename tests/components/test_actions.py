@@ -25,7 +25,7 @@ ROOMS = {  # of the modules that report the actions of a list
 }
 SENT = re.compile(r'\b(?:act|open|go)\("([a-z-]+)"|\bbutton\("\w+", "(?!btn-)([a-z-]+)"|\btype: "(send|stop)"')
 PRESSED = re.compile(r'sendOnce\("([a-z-]+)", { type: "([a-z-]+)"')  # buttons of no list: assets/modules/page/undoing.mjs
-LISTS = page.LISTS
+LISTS = page.build_lists(page.PANELS)
 SERVICES: Any = None
 FIELDS = {"type": "move", "request_id": "an-operation", "version": 3}
 

@@ -33,7 +33,7 @@ LEAVING = (NEW_THREAD, "delete-thread", "delete-threads")  # whose page goes els
 
 def test_no_dialog_fades() -> None:
     """One that is closed in its first moments would stay above the page, unseen (see `dialog.build_modal`)."""
-    dialogs = [each for each in html.Div(page.build_parts("en", "/"))._traverse() if isinstance(each, Modal)]
+    dialogs = [each for each in html.Div(page.build_parts(page.PANELS))._traverse() if isinstance(each, Modal)]
     assert len(dialogs) > 5
     assert [each.id for each in dialogs if each.fade is not False] == []
 
@@ -41,11 +41,11 @@ def test_no_dialog_fades() -> None:
 def test_every_confirmation_is_a_list_of_one_action_and_its_choices_are_fields_of_it() -> None:
     forms = [
         each
-        for each in html.Div(page.build_parts("en", "/"))._traverse()
+        for each in html.Div(page.build_parts(page.PANELS))._traverse()
         if isinstance(each, html.Form) and hasattr(each, "data-dialog")
     ]
     names = [part.name for form in forms for part in form._traverse() if getattr(part, "name", None)]
-    lists = {name for name, each in page.LISTS.items() if list(each.handlers) == [dialog.CONFIRM]}
+    lists = {name for name, each in page.build_lists(page.PANELS).items() if list(each.handlers) == [dialog.CONFIRM]}
     assert {getattr(form, "data-dialog") for form in forms} == lists
     assert lists == {name.partition(" ")[0] for name in ASKED} | {"summarise-dialog"}
     assert sorted(names) == ["destination", "keep", "length", "name"]

@@ -24,10 +24,10 @@ def test_the_page_is_there_and_a_message_is_stored_and_waits_while_the_agent_is_
 ) -> None:
     asked, released, load_agent = Event(), Event(), agent_factory.load_agent
 
-    def load_late(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
+    def load_late(settings: Settings, models: ConfiguredModels, *added: object) -> LoadedAgent:
         asked.set()
         assert released.wait(PATIENCE)
-        return load_agent(settings, models)
+        return load_agent(settings, models, *added)
 
     async def story() -> None:
         settings = Settings(data_dir=tmp_path / "data", model="demo", demo_seconds_per_token=0, auth="none", titles="off")

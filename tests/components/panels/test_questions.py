@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.actions import Action
-from components.page import LISTS
+from components.page import PANELS, build_lists
 from components.properties import collect_properties
 from components.services import Services
 from tests.checkpoints.conversations import talked
@@ -28,7 +28,7 @@ def test_a_question_is_read_in_one_snapshot(kind: str, dialog: str, monkeypatch:
             fields = {"type": kind, "request_id": "a", "message": services.store.list_messages(thread_id)[0].id}
             action = Action.parse(fields, thread_id)
             with collect_properties() as shown:
-                await LISTS["transcript"].handlers[kind](services, action)
+                await build_lists(PANELS)["transcript"].handlers[kind](services, action)
             assert shown[dialog] == {"is_open": True}
 
     monkeypatch.setattr(Services, "read_snapshot", note_and_read)

@@ -7,7 +7,7 @@ import pytest
 
 from agent.events import HeadMoved, RunFinished, RunStarted
 from checkpoints import Caller, RunState
-from components.page import describe_turn, read_panels
+from components.page import PANELS, describe_turn, read_panels
 from components.page_state import PageLocation
 from components.properties import Properties
 from components.services import Services
@@ -44,7 +44,7 @@ def apply(shown: Properties, turn: Any) -> Properties:
 
 def look(parts: Services, thread_id: str) -> Properties:
     with parts.store.database.begin_read():
-        shown = read_panels(parts, PageLocation(thread_id, {}))
+        shown = read_panels(PANELS, parts, PageLocation(thread_id, {}))
     del shown["threads"]["data"]["seen"]  # the time of the reading
     return shown
 
@@ -86,7 +86,7 @@ def expect_same_as_a_reading(story: str, text: str) -> None:
             thread_id = await prepare(parts, story)
             before = look(parts, thread_id)
             _, run_id = await say(parts, thread_id, text)
-            turn = describe_turn(parts, thread_id, run_id)
+            turn = describe_turn(PANELS, parts, thread_id, run_id)
             assert turn is not None
             assert turn["base"] == before["transcript"]["data"]["version"]
             assert apply(before, turn) == look(parts, thread_id)
@@ -110,7 +110,7 @@ def test_a_turn_that_is_at_work_applied_is_what_a_new_reading_shows(story: str) 
             thread_id = await prepare(parts, story)
             before = look(parts, thread_id)
             run = parts.runs.begin_run(thread_id, new("And then?")[0])
-            turn = describe_turn(parts, thread_id, run.id)
+            turn = describe_turn(PANELS, parts, thread_id, run.id)
             assert turn is not None
             assert turn["version"] == parts.store.get_thread(thread_id).version
             assert apply(before, turn) == look(parts, thread_id)
@@ -143,7 +143,7 @@ def test_a_turn_of_several_models_is_read_anew() -> None:
         async with open_services() as parts:
             thread_id, _ = await say(parts, None, "Hello")
             run = parts.runs.begin_run(thread_id, new("And then?")[0], models=["demo", "demo:brief"])
-            assert describe_turn(parts, thread_id, run.id) is None
+            assert describe_turn(PANELS, parts, thread_id, run.id) is None
 
     asyncio.run(play())
 
@@ -162,7 +162,7 @@ def test_a_run_that_wrote_nothing_leaves_undo_and_redo_as_they_are() -> None:
             before = look(parts, thread_id)
             run = parts.runs.begin_run(thread_id, None)
             parts.runs.end_run(run, RunState.FAILED)
-            turn = describe_turn(parts, thread_id, run.id)
+            turn = describe_turn(PANELS, parts, thread_id, run.id)
             assert turn is not None
             assert apply(before, turn) == look(parts, thread_id)
 
@@ -174,7 +174,7 @@ def test_a_turn_in_which_more_happened_is_read_anew() -> None:
         async with open_services() as parts:
             thread_id, run_id = await say(parts, None, "Hello")
             parts.store.rename_thread(thread_id, "Another title", caller=Caller(undo_group=run_id))
-            assert describe_turn(parts, thread_id, run_id) is None
+            assert describe_turn(PANELS, parts, thread_id, run_id) is None
 
     asyncio.run(play())
 
@@ -186,7 +186,7 @@ def test_a_turn_that_closes_the_calls_of_the_one_before_is_read_anew() -> None:
             question, closing = new("never mind", "not carried out")
             run = parts.runs.begin_run(thread_id, question, closing_messages=[closing])
             parts.runs.end_run(run, RunState.DONE)
-            assert describe_turn(parts, thread_id, run.id) is None
+            assert describe_turn(PANELS, parts, thread_id, run.id) is None
 
     asyncio.run(play())
 
@@ -222,7 +222,7 @@ def test_a_turn_whose_title_came_first_is_what_a_new_reading_shows() -> None:
             thread_id, run_id = await say(parts, None, "Hello")
             before = look(parts, thread_id)
             give_title(parts, thread_id)
-            turn = describe_turn(parts, thread_id, run_id)
+            turn = describe_turn(PANELS, parts, thread_id, run_id)
             assert turn is not None
             assert turn["base"] == 0
             assert apply(before, turn) == look(parts, thread_id)
@@ -236,8 +236,8 @@ def test_another_change_than_a_title_is_read_anew() -> None:
             thread_id, _ = await say(parts, None, "Hello")
             give_title(parts, thread_id)
             parts.store.rename_thread(thread_id, "Another title")
-            assert describe_turn(parts, thread_id, None) is None
+            assert describe_turn(PANELS, parts, thread_id, None) is None
             parts.store.save(thread_id, name="Here")
-            assert describe_turn(parts, thread_id, None) is None
+            assert describe_turn(PANELS, parts, thread_id, None) is None
 
     asyncio.run(play())

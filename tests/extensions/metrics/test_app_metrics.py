@@ -104,9 +104,9 @@ def test_it_is_ready_once_the_agent_is_loaded_and_while_the_database_answers(
 ) -> None:
     released, load_agent = threading.Event(), agent_factory.load_agent
 
-    def load_late(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
+    def load_late(settings: Settings, models: ConfiguredModels, *added: object) -> LoadedAgent:
         assert released.wait(PATIENCE)
-        return load_agent(settings, models)
+        return load_agent(settings, models, *added)
 
     async def story() -> list[tuple[int, str]]:
         app, browser = _create_app(tmp_path / "data")

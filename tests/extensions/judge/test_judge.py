@@ -15,7 +15,9 @@ from agent.context.transcript import build_transcript
 from agent.demo.model import DemoChatModel
 from agent.events import HeadMoved
 from agent.run.follow_up import MAX_MESSAGE_CHARS
-from agent.run.judge import (
+from agent.tracing.events import Judged, Prompt
+from checkpoints import OperationKind, Store
+from extensions.judge.judge import (
     MAX_JUDGE_QUESTION_CHARS,
     MAX_MILESTONES,
     MIN_MESSAGES_APART,
@@ -24,8 +26,6 @@ from agent.run.judge import (
     is_due,
     parse_verdict,
 )
-from agent.tracing.events import Judged, Prompt
-from checkpoints import OperationKind, Store
 from tests.agent.running import Running, model_at, running
 from tests.agent.tracing.test_run_trace import Listener
 from tests.checkpoints.conversations import new, talked
