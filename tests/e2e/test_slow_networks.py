@@ -48,6 +48,53 @@ def test_a_checkpoint_is_saved_and_restored_and_the_restore_undone_once(page: Pa
     expect_changes(page, "Undid", "Restored")
 
 
+def saving(page: Page, name: str) -> Locator:
+    """The row of a checkpoint that is not saved yet."""
+    return page.tab.locator(".saving").filter(has_text=name)
+
+
+def save_by_keys(page: Page, name: str) -> None:
+    page.tab.keyboard.press("Control+s")
+    page.tab.get_by_role("form", name="Save checkpoint").get_by_label("Name").fill(name)
+    page.tab.keyboard.press("Enter")
+
+
+def test_a_checkpoint_that_was_not_saved_stays_until_it_is(page: Page) -> None:
+    network = Network(page, networks.AWAY)
+    network.leave()
+    save_by_keys(page, "First")
+    expect(saving(page, "First")).to_contain_text("Not saved yet")
+    expect(page.toast).to_be_empty()  # one notice for one event
+    network.come_back()
+    page.say("Green?")
+    network.leave()
+    save_by_keys(page, "Second")
+    expect(saving(page, "Second")).to_contain_text("Not saved yet")
+    network.come_back()
+    save_by_keys(page, "Third")
+    page.expect_checkpoints(("Third", 4))
+    saving(page, "First").get_by_role("button", name="Try again").click()
+    saving(page, "Second").get_by_role("button", name="Dismiss").click()
+    page.expect_checkpoints(("First", 2), ("Third", 4))  # where it was asked for
+    expect(page.tab.locator(".saving")).to_have_count(0)
+
+
+def test_a_key_that_is_pressed_again_saves_one_checkpoint(page: Page) -> None:
+    save_by_keys(page, "Once")
+    expect(page.save_button).to_be_focused()
+    for _ in range(3):
+        page.tab.keyboard.press("Enter")
+    page.tab.keyboard.down("Enter")
+    page.tab.wait_for_timeout(700)
+    page.tab.keyboard.down("Enter")  # it is still pressed
+    page.tab.keyboard.up("Enter")
+    page.expect_checkpoints(("Once", 2))
+    expect(page.tab.get_by_role("form", name="Save checkpoint")).to_have_count(0)
+    page.tab.wait_for_timeout(700)
+    page.tab.keyboard.press("Enter")
+    expect(page.tab.get_by_role("form", name="Save checkpoint")).to_be_visible()
+
+
 def test_questions_are_run_again_once(page: Page, name: str, fake_openai: FakeOpenAI) -> None:
     page.say("Green?")
     fake_openai.script(Say("Rot."), Say("Gruen."))

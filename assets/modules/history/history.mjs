@@ -43,7 +43,7 @@ export function History(props) {
   const { data } = portion;
   const filter = useFilter(data, portion.search);
   const layout = useMemo(() => layOutHistory(data, filter.value), [data, filter.value]);
-  const saving = useSaving(props.data, act);
+  const saving = useSaving(props.id, data);
   const selection = useSelection(layout, data.thread);
   const form = useForm(data);
   useBranchName(data);
@@ -92,7 +92,7 @@ function Places({ data, layout, filter, saving, act, selection, opening, portion
   const isBare = hasNoPlaces(data);
   const selected = rows[layout.numbers.get(selection.selected)];
   const before = [
-    isBare && !saving.pending && h(NoCheckpoints, { key: "none", isReadOnly: Boolean(data.read_only) }),
+    isBare && saving.pending.length === 0 && h(NoCheckpoints, { key: "none", isReadOnly: Boolean(data.read_only) }),
     isFilteredAway(rows, filter.value) && h("p", { key: "empty", className: "pane-empty" }, _("No matching checkpoints.")),
     hidden > 0 &&
       !filter.value.words &&
@@ -102,7 +102,7 @@ function Places({ data, layout, filter, saving, act, selection, opening, portion
     h(
       HistoryList,
       { key: "list", layout: isBare ? NO_LAYOUT : layout, data, selection, onPress, onKey, before },
-      saving.pending && h(SavingRow, { saving }),
+      saving.pending.map((save) => h(SavingRow, { key: save.request_id, save, saving })),
     ),
     selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onClose: opening.close }),
   ];

@@ -5,15 +5,19 @@ import { icon } from "../controls/icons.mjs";
 import { useListener } from "../controls/listening.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
-import { useRequest } from "../requests/tracked-request.mjs";
+import { NO_REPLY_MS } from "../requests/tracked-request.mjs";
+import { createRequestId } from "../state/actions.mjs";
 import { getChosenThread, isGoing, useChosenThread, whenShown } from "../state/chosen-thread.mjs";
+import { sendAction } from "../state/panels.mjs";
+import { findSeenVersion } from "../state/seen-version.mjs";
 import { _ } from "../words/words.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 
-const { Fragment, createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
+const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
 export const SAVE_KEYS = "Control+S Meta+S";
 const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
+const MAX_REPEAT_MS = 500; // of a key that is pressed more than once
 
 /** Save on Ctrl+S or Cmd+S anywhere on the page, instead of the browser's "save this page". */
 function useSaveKey(onSave) {
@@ -45,9 +49,22 @@ export function useForm({ thread, save }) {
     setPlace(null);
     // The closed form took the focus with it: return the focus to the button that opened it, or that replaces it.
     const button = opener.current?.isConnected && !isNarrow() ? opener.current : null;
-    requestAnimationFrame(() => (button ?? document.querySelector('[data-testid="save"]'))?.focus());
+    requestAnimationFrame(() => returnFocus(button ?? document.querySelector('[data-testid="save"]')));
   };
   return { place, open, close };
+}
+
+/** Focus a button, which does nothing while the key that has closed the form is still pressed, or is pressed once more. */
+function returnFocus(/** @type {HTMLElement|null} */ button) {
+  let pressedAt = performance.now();
+  const ignoreRepeated = (event) => {
+    if (event.key !== "Enter" || !(event.repeat || performance.now() - pressedAt < MAX_REPEAT_MS)) return;
+    pressedAt = performance.now();
+    event.preventDefault();
+  };
+  button?.addEventListener("keydown", ignoreRepeated);
+  button?.addEventListener("blur", () => button.removeEventListener("keydown", ignoreRepeated), { once: true });
+  button?.focus();
 }
 
 /** The form. What is saved before its conversation is shown waits for it. */
@@ -65,26 +82,48 @@ export function NewCheckpoint({ form, saving, others }) {
 }
 
 /**
- * Track a pending save. Any new data is its reply.
- * @typedef {{name: string, description: string, message?: string, request_id?: string}} Save
+ * Track the checkpoints that are being saved: each until its own request is answered, or the person dismisses it.
+ * @typedef {{name: string, description: string, message?: string}} NewCheckpoint
+ * @typedef {NewCheckpoint & {request_id: string, thread: string|null, head?: string|null, isLate: boolean}} Save
+ *   `head`: the message at which the conversation ended then
+ * @param {string} list its id @param {import("../state/types.mjs").HistoryData} data
  */
-export function useSaving(data, act) {
-  /** @type {ReturnType<typeof useRequest<Save & {request_id: string}>>} */
-  const { pending, isLate, start, end } = useRequest({});
-  const seen = useRef(data);
-  useLayoutEffect(() => {
-    if (seen.current !== data && pending !== null) {
-      end();
-      closeSheets(); // a sheet would cover the mark of the checkpoint
-    }
-    seen.current = data;
-  }, [data, end]);
-  /** @param {Save} checkpoint */
-  const save = ({ name, description, message, request_id }) => {
-    const place = message && { message };
-    start({ name, description, ...place, request_id: act("save", { name, description, ...place }, request_id) });
+export function useSaving(list, data) {
+  /** @type {[Save[], Function]} */
+  const [saves, setSaves] = useState([]);
+  const latest = useRef(data);
+  latest.current = data;
+  const dismiss = (save) => setSaves((all) => all.filter(({ request_id }) => request_id !== save.request_id));
+  const mark = (save, isLate) =>
+    setSaves((all) => all.map((each) => (each.request_id === save.request_id ? { ...each, isLate } : each)));
+  const send = async (save) => {
+    mark(save, false);
+    const timer = setTimeout(mark, NO_REPLY_MS, save, true);
+    const isAnswered = await sendSave(list, save, latest.current);
+    clearTimeout(timer);
+    if (!isAnswered) return mark(save, true);
+    dismiss(save);
+    if (getChosenThread().thread === save.thread) closeSheets(); // a sheet would cover the mark of the checkpoint
   };
-  return { pending, isLate, save, retry: () => pending && save(pending) };
+  /** @param {NewCheckpoint} checkpoint */
+  const save = ({ name, description, message }) => {
+    const { thread } = latest.current;
+    const head = findHead(latest.current);
+    const begun = { name, description, message, request_id: createRequestId(), thread, head, isLate: false };
+    setSaves((all) => [...all, begun]);
+    send(begun);
+  };
+  return { pending: saves.filter(({ thread }) => thread === data.thread), save, retry: send, dismiss };
+}
+
+const findHead = ({ branches }) => branches.find(({ current }) => current)?.message;
+
+/** Send a checkpoint, or send it again. It stays where it was asked for, though the conversation may have gone on. */
+function sendSave(list, { name, description, message, head, thread, request_id }, data) {
+  const place = message ?? (findHead(data) === head ? null : head);
+  const version = findSeenVersion(thread, data.version);
+  const action = { type: "save", version, name, description, message: place, request_id };
+  return sendAction(list, action, { thread });
 }
 
 export function SaveButton({ save, onClick }) {
@@ -100,15 +139,16 @@ export function SaveButton({ save, onClick }) {
   return h("div", null, saveButton, h("span", { id: "save-reason", className: "visually-hidden" }, save.reason));
 }
 
-/** The checkpoint that is being saved, below the others. */
-export function SavingRow({ saving }) {
+/** A checkpoint that is being saved, below the others. */
+export function SavingRow({ save, saving }) {
   return h(
     "div",
     { className: "saving", role: "status" },
-    h("p", null, saving.pending.name || _("Checkpoint")),
-    saving.isLate
+    h("p", null, save.name || _("Checkpoint")),
+    save.isLate
       ? h("p", null, _("Not saved yet: the server does not answer."))
       : h("p", null, h("span", { className: "spinner" }), _("Saving…")),
-    saving.isLate && button("quiet-button", _("Try again"), saving.retry),
+    save.isLate && button("quiet-button", _("Try again"), () => saving.retry(save)),
+    save.isLate && button("quiet-button", _("Dismiss"), () => saving.dismiss(save)),
   );
 }

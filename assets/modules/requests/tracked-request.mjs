@@ -4,7 +4,7 @@ import { useListener } from "../controls/listening.mjs";
 const { useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
 const RETRY_AFTER_MS = 4000;
-const NO_REPLY_MS = 6000;
+export const NO_REPLY_MS = 6000;
 const LOST_EVENT = "waymark-request-lost";
 
 /** Whether a press is under way, `press(action)`, which does nothing meanwhile, and `release()` for one without effect. */

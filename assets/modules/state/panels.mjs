@@ -12,7 +12,8 @@ import { getListSeen } from "./thread-list.mjs";
 
 const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
 const FIELD = "composer-panel";
-const SHOWN_ACTIONS = { [FIELD]: ["send", "stop"], transcript: ["edit", "change"] }; // told of there when they are lost
+// Told of there when they are lost.
+const SHOWN_ACTIONS = { [FIELD]: ["send", "stop"], transcript: ["edit", "change"], history: ["save"] };
 
 /**
  * The page as Dash knows it. `shown` is the address of what the panels show, `going` one to which Dash still has to go, and
