@@ -4,25 +4,45 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 import sqlalchemy as sa
 
 from .changes import branches
+from .changes.restore import name_kept_branch
 from .reader import Reader
-from .rows import message_rows, path_questions, thread_rows, tree_rows
+from .rows import message_rows, operation_rows, path_questions, thread_rows, tree_rows
 from .storage import schema
 from .values import history
 from .values.errors import MessageNotFoundError
 from .values.history import Place
 from .values.model import Branch, Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
+from .values.names import clean_name
 from .values.operation import Move, OperationKind
+from .values.operation_detail import OperationDetail
+
+_Key = TypeVar("_Key")
 
 # The newest alternatives of a tree.
 MAX_TREE_ALTERNATIVES = 50
-# So far before a fork its question is looked for.
+# The newest restores of a conversation, which may have named branches.
+_MAX_RESTORES = 200
+# So far before a fork its question is looked for, and so far after it the first words that follow.
 _MAX_TURN_MESSAGES = 8
-# By segment, and by place (see `ConversationTree`).
-Questions = Mapping[int | Place, Message]
+_MAX_FIRST_MESSAGES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Messages that say what the lines of a tree are about. A line that begins with an answer has that.
+
+    `first` begins a segment. `turns` have the question of the turn in which a segment leaves its parent, by the place of
+    the fork. `following` has the message after a fork, or after the end of a branch, by that place.
+    """
+
+    first: Mapping[int, Message]
+    turns: Mapping[Place, Message]
+    following: Mapping[Place, Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +67,9 @@ class ConversationTree:
     """The outline of a conversation's tree. Its size depends on the shown places, not on the number of messages.
 
     `heads` is keyed by branch, with None for an empty branch. `forks` is keyed by segment, with None at the root.
-    `questions` are messages: the question that begins a segment, by segment; that of the turn in which a segment leaves its
-    parent, by the place of the fork; and the one that follows the fork in the parent, by its own place.
     `elsewhere` are checkpoints hidden on the current branch. `moves` includes summaries, and moves on paths replaced by a
     shown summary. `alternatives` are the newest ends abandoned by an edit, another answer or a choice, on no shown branch.
+    `restores` have the restore that named a branch, by branch, if nobody has named it since.
     """
 
     heads: Mapping[str, Node | None]
@@ -60,6 +79,7 @@ class ConversationTree:
     left_behind: LeftBehind | None
     alternatives: Sequence[Node]
     questions: Questions
+    restores: Mapping[str, OperationDetail]
 
 
 def read_tree(
@@ -80,9 +100,9 @@ def read_tree(
         thread, path = thread_rows.load_current_path(connection, thread_id)
         segment_parents = thread_rows.select_segment_parents(connection, thread_id)
         with_heads = thread_rows.select_branch_heads(connection, thread_id)
-        with_branch_ids = [(branch.id, head) for branch, head in with_heads]
-        heads = {branch_id: head for branch_id, head in with_branch_ids if branch_id in branch_ids}
-        searched = dict(with_branch_ids) if words else heads
+        all_heads = {branch.id: head for branch, head in with_heads}
+        heads = {branch_id: head for branch_id, head in all_heads.items() if branch_id in branch_ids}
+        searched = all_heads if words else heads
         elsewhere = tree_rows.select_elsewhere(connection, thread, path, searched, count, words, database)
         left = tree_rows.select_left_behind(connection, thread, path, database)
         ends = [node for node in (*heads.values(), left.node if left else None) if node]
@@ -94,24 +114,48 @@ def read_tree(
         places = {node.place for node in (*ends, *alternatives, *marked, *of_moves)}
         outline = history.outline_tree(places, segment_parents)
         messages = tree_rows.select_fork_messages(connection, outline.values())
-        questions = _select_questions(connection, outline, segment_parents)
+        questions = _select_questions(connection, outline, segment_parents, [head for head in heads.values() if head])
+        restores = _select_restores(connection, thread_id, [branch for branch, _ in with_heads if branch.id in heads])
     forks = {segment: _build_fork(*segment_parents[first], messages.get(first, "")) for segment, first in outline.items()}
-    return ConversationTree(heads, forks, elsewhere, moves, left, alternatives, questions)
+    return ConversationTree(heads, forks, elsewhere, moves, left, alternatives, questions, restores)
 
 
-def _select_questions(connection: sa.Connection, outline: Mapping[int, int], parents: history.SegmentParents) -> Questions:
-    """Return the questions of an outline. A turn of more messages than `_MAX_TURN_MESSAGES` before its fork has none."""
-    first = {segment: (begin, parents[begin][1] + 1) for segment, begin in outline.items()}
+def _select_restores(connection: sa.Connection, thread_id: str, named: Sequence[Branch]) -> Mapping[str, OperationDetail]:
+    """Return the restores that gave these branches the names that they have."""
+    if len(named) < 2:
+        return {}
+    is_restore = schema.operation.c.kind == OperationKind.RESTORE
+    restores = operation_rows.select_operations(connection, thread_id, is_restore, limit=_MAX_RESTORES, abridged=True)
+    details = {clean_name(name_kept_branch(each.detail)): each.detail for each in restores}
+    return {branch.id: details[branch.name] for branch in named if branch.name in details}
+
+
+def _select_questions(
+    connection: sa.Connection, outline: Mapping[int, int], parents: history.SegmentParents, ends: Sequence[Node] = ()
+) -> Questions:
+    """Return the questions of an outline and of the ends of branches, as far as they are near: see the limits."""
+    begins = {segment: _list_places_after(begin, parents[begin][1]) for segment, begin in outline.items()}
     forks = {(parent, depth) for begin in outline.values() for parent, depth in (parents[begin],) if parent is not None}
-    before = {fork: [(fork[0], fork[1] - back) for back in range(_MAX_TURN_MESSAGES)] for fork in forks}
-    after = {(parent, depth + 1) for parent, depth in forks}
-    wanted = {*first.values(), *after, *(place for places in before.values() for place in places if place[1] >= 0)}
-    found = message_rows.select_messages_at(connection, path_questions.find_questions_at(connection, wanted))
-    questions: dict[int | Place, Message] = {place: found[place] for place in after & found.keys()}
-    questions |= {segment: found[place] for segment, place in first.items() if place in found}
-    for fork, places in before.items():
-        questions.update((fork, found[place]) for place in reversed(places) if place in found)  # the nearest comes last
-    return questions
+    before = {fork: [(fork[0], depth) for depth in _list_depths_back(fork[1])] for fork in forks}
+    after = {place: _list_places_after(*place) for place in forks | {end.place for end in ends}}
+    wanted = {place for places in (begins, before, after) for each in places.values() for place in each}
+    found = message_rows.select_messages_at(connection, path_questions.find_words_at(connection, wanted))
+    asked = {place: message for place, message in found.items() if message.type == "human"}
+    return Questions(_choose_nearest(begins, found), _choose_nearest(before, asked), _choose_nearest(after, found))
+
+
+def _list_places_after(segment: int, depth: int) -> list[Place]:
+    return [(segment, depth + number) for number in range(1, _MAX_FIRST_MESSAGES + 1)]
+
+
+def _list_depths_back(depth: int) -> range:
+    return range(depth, max(-1, depth - _MAX_TURN_MESSAGES), -1)
+
+
+def _choose_nearest(wanted: Mapping[_Key, Sequence[Place]], found: Mapping[Place, Message]) -> dict[_Key, Message]:
+    """Return the first message found at each key's places."""
+    nearest = ((key, next((found[place] for place in places if place in found), None)) for key, places in wanted.items())
+    return {key: message for key, message in nearest if message is not None}
 
 
 def _select_alternatives(connection: sa.Connection, abandoned: Sequence[str], reached: Mapping[int, int]) -> list[Node]:

@@ -8,7 +8,7 @@ from ..storage import schema
 from ..storage.batches import select_at_places
 from ..storage.ranges import iterate_conditions
 from ..values.history import Path, Place
-from ..values.model import PathSize
+from ..values.model import MAIN, PathSize
 from . import path_rows
 
 _MAX_LISTED_CHARS = 20_000
@@ -36,10 +36,11 @@ def select_unowned_places(connection: sa.Connection, path: Path, *, before: int,
     return _select_newest(connection, path, _message.run_id.is_(None), before, limit)
 
 
-def find_questions_at(connection: sa.Connection, places: Collection[Place]) -> set[Place]:
-    """Return which of these messages are questions, but for very long ones: a list shows a line of each."""
+def find_words_at(connection: sa.Connection, places: Collection[Place]) -> set[Place]:
+    """Return which of these messages are questions or answers, but for very long ones: a list shows a line of each."""
     query = sa.select(_message.segment, _message.depth)
-    wanted = query.where(_IS_QUESTION, sa.func.length(_message.body) < _MAX_LISTED_CHARS)
+    is_listed = sa.or_(_IS_QUESTION, sa.and_(_IS_ANSWER, _message.agent == MAIN))
+    wanted = query.where(is_listed, sa.func.length(_message.body) < _MAX_LISTED_CHARS)
     rows = select_at_places(connection, wanted, _message.segment, _message.depth, places)
     return {(row.segment, row.depth) for row in rows}
 

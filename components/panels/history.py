@@ -187,9 +187,7 @@ def _describe_portion(
         "thread": thread.id,
         "version": thread.version,
         "branch_count": len(branches),
-        "branches": [
-            list_rows.describe_branch(each, tree.heads[each.id], shared[each.id], thread.branch_id) for each in shown
-        ],
+        "branches": [history_tree.describe_branch(tree, each, shared[each.id], thread.branch_id) for each in shown],
         "checkpoints": [list_rows.describe_checkpoint(each, thread.id, own.standing_ids) for each in own.checkpoints],
         "checkpoint_count": own.count,
         **history_tree.describe_tree(tree, thread.id),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from checkpoints import Checkpoint, Message, OperationKind
+from checkpoints import Branch, Checkpoint, Message, OperationKind
 from checkpoints.tree_reader import ConversationTree, Fork, Questions
 from checkpoints.values.limits import MAX_LABEL_CHARS
 from checkpoints.values.model import LeftBehind, Node
@@ -13,6 +13,7 @@ from checkpoints.values.text import shorten_line
 from components.views import list_rows
 from components.views.figures import count_messages, count_tokens, format_number
 from components.views.notes import read_note
+from components.views.operations import name_restored_place
 from words import _
 
 _MOVE_KINDS: Final = {OperationKind.GOTO: "goto", OperationKind.REWIND: "rewind", OperationKind.COMPACT: "summary"}
@@ -48,19 +49,39 @@ def describe_place(node: Node | None) -> dict[str, Any]:
 
 def describe_segment(questions: Questions, segment: int, fork: Fork | None) -> dict[str, Any]:
     """Describe a segment of the outline, and where it forks from its parent, with the first words of the questions there."""
-    described = {"id": segment, "words": _read_words(questions.get(segment))}
+    described = {"id": segment, "words": _read_words(questions.first.get(segment))}
     if fork is None:
         return {**described, "parent": None, "from": 0, "message": None, "fork_words": "", "other_words": ""}
-    turn, other = (questions.get((fork.segment, depth)) for depth in (fork.length - 1, fork.length))
-    words = {"fork_words": _read_words(turn), "other_words": _read_words(other)}
+    place = fork.segment, fork.length - 1
+    words = {
+        "fork_words": _read_words(questions.turns.get(place)),
+        "other_words": _read_words(questions.following.get(place)),
+    }
     return {**described, "parent": fork.segment, "from": fork.length, "message": fork.message_id, **words}
 
 
-def _read_words(question: Message | None) -> str:
-    """Return the first words of a question; nothing of a note, which a person did not write, and of a damaged message."""
-    if question is None or question.damaged or read_note(question):
+def describe_branch(tree: ConversationTree, branch: Branch, shared: int, current: str) -> dict[str, Any]:
+    """Describe a branch, with the words of the page for a name that a restore gave, and the first words after its end.
+
+    `shared` counts its messages on the current branch.
+    """
+    head, restore = tree.heads[branch.id], tree.restores.get(branch.id)
+    return {
+        "id": branch.id,
+        "name": branch.name,
+        "current": branch.id == current,
+        "shared": shared,
+        **describe_place(head),
+        "given": _("Before restoring {place}", place=name_restored_place(restore)) if restore else "",
+        "next_words": _read_words(tree.questions.following.get(head.place)) if head else "",
+    }
+
+
+def _read_words(message: Message | None) -> str:
+    """Return the first words of a message; nothing of a note, which a person did not write, and of a damaged message."""
+    if message is None or message.damaged or read_note(message):
         return ""
-    return shorten_line(str(question.langchain.text), MAX_LABEL_CHARS)
+    return shorten_line(str(message.langchain.text), MAX_LABEL_CHARS)
 
 
 def _describe_move(move: Move) -> dict[str, Any]:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from checkpoints import EVERYBODY, LOCAL_OWNER, NOBODY, Branch, Checkpoint, Run, RunState, Thread, get_acting_owner
-from checkpoints.values.model import Node
+from checkpoints import EVERYBODY, LOCAL_OWNER, NOBODY, Checkpoint, Run, RunState, Thread, get_acting_owner
 from checkpoints.values.thread_ids import write_thread_id
 from components.views.names import name_other
 from server.addresses import build_address
@@ -67,16 +66,3 @@ def _name_saver(value: Checkpoint) -> str | None:
     """Return the name of another person who saved a checkpoint; empty for the reader, None if unknown."""
     is_alone = get_acting_owner() in (NOBODY, EVERYBODY, LOCAL_OWNER)
     return name_other(value.person) if value.person or is_alone else None
-
-
-def describe_branch(value: Branch, head: Node | None, shared: int, current: str) -> dict[str, Any]:
-    """Describe a branch. `shared` counts its messages on the current branch."""
-    return {
-        "id": value.id,
-        "name": value.name,
-        "current": value.id == current,
-        "segment": head.segment if head else None,
-        "messages": head.depth + 1 if head else 0,
-        "message": head.id if head else None,
-        "shared": shared,
-    }

@@ -60,7 +60,7 @@ def describe_notice(operation: Operation | None) -> Notice | None:
         return {"version": version, "text": sentences.unknown}
     notice: Notice = {"version": version, "text": _fill_notice(operation, sentences.notice)}
     if operation.kind is OperationKind.RESTORE and detail.future_kept is not None:
-        notice |= {"place": _name_restored_place(detail), "keepable": detail.messages > 0 and not detail.future_kept}
+        notice |= {"place": name_restored_place(detail), "keepable": detail.messages > 0 and not detail.future_kept}
     return notice
 
 
@@ -77,7 +77,7 @@ def _fill_notice(operation: Operation, notice: str) -> str:
             ]
         case OperationKind.RESTORE if detail.future_kept is not None:
             removal = _describe_restored_removal(detail)
-            parts = [f"{notice.format(_name_restored_place(detail))}. {removal[0].upper()}{removal[1:]}."]
+            parts = [f"{notice.format(name_restored_place(detail))}. {removal[0].upper()}{removal[1:]}."]
         case OperationKind.IMPORT:
             parts = [notice.format(describe_object(operation)), describe_left_out_tags(detail.removed)]
         case _:
@@ -136,7 +136,7 @@ def _describe_restore(detail: OperationDetail) -> str:
     if detail.future_kept is None:
         # The oldest operations recorded only a name.
         return detail.name
-    return f"{_name_restored_place(detail)} · {_describe_restored_removal(detail)}"
+    return f"{name_restored_place(detail)} · {_describe_restored_removal(detail)}"
 
 
 def _describe_restored_removal(detail: OperationDetail) -> str:
@@ -146,7 +146,7 @@ def _describe_restored_removal(detail: OperationDetail) -> str:
     )
 
 
-def _name_restored_place(detail: OperationDetail) -> str:
+def name_restored_place(detail: OperationDetail) -> str:
     if detail.subject != "message":
         return detail.name
     return _("the beginning") if detail.depth is None else _("message {number}", number=detail.depth + 1)

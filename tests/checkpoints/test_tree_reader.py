@@ -1,8 +1,14 @@
 """The tree that History draws: what joins the shown places, the moves, and what a restore left behind."""
 
-from checkpoints import Caller, NewMessage, OperationDetail, OperationKind, Runs, RunState, Store
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, ToolMessage
+
+from checkpoints import Caller, Message, NewMessage, OperationDetail, OperationKind, Runs, RunState, Store
 from checkpoints.rows.tree_rows import MAX_MESSAGE_MARKS
 from checkpoints.tree_reader import ConversationTree, read_fork, read_marks, read_questions, read_removed_part, read_tree
+from checkpoints.values import serde
 from tests.checkpoints.conversations import new, talked
 
 
@@ -55,8 +61,8 @@ def test_a_fork_names_its_message(store: Store) -> None:
     assert [node.id if node else None for node in tree.heads.values()][-1] == head.id
 
 
-def find_words(tree: ConversationTree, key: int | tuple[int, int]) -> str | None:
-    return str(tree.questions[key].langchain.text) if key in tree.questions else None
+def say(found: Mapping[Any, Message]) -> dict[Any, str]:
+    return {key: str(message.langchain.text) for key, message in found.items()}
 
 
 def test_a_fork_and_a_segment_have_their_questions(store: Store) -> None:
@@ -66,17 +72,49 @@ def test_a_fork_and_a_segment_have_their_questions(store: Store) -> None:
     store.append(thread_id, new("other", "its answer"))
     head = store.list_messages(thread_id)[-1]
     tree = read(store, thread_id)
-    assert find_words(tree, head.segment) == "other"
-    assert find_words(tree, at.segment) == "a"
-    assert find_words(tree, (at.segment, at.depth)) == "a"
-    assert find_words(tree, (at.segment, at.depth + 1)) == "c"
-    assert read_questions(store, thread_id, head.segment) == {
-        key: tree.questions[key] for key in (head.segment, (at.segment, at.depth), (at.segment, at.depth + 1))
-    }
-    store.fork(thread_id, store.list_messages(thread_id)[0].id)
-    store.append(thread_id, [NewMessage({"type": "ai", "data": {"content": "another answer"}}), *new("x" * 30_000)])
+    assert say(tree.questions.first) == {at.segment: "a", head.segment: "other"}
+    assert say(tree.questions.turns) == {(at.segment, at.depth): "a"}
+    assert say(tree.questions.following) == {(at.segment, at.depth): "c"}
+    new_ones = read_questions(store, thread_id, head.segment)
+    assert say(new_ones.first) == {head.segment: "other"}
+    assert (new_ones.turns, new_ones.following) == (tree.questions.turns, tree.questions.following)
+
+
+def test_a_line_that_begins_with_an_answer_has_its_words(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    question = store.list_messages(thread_id)[2]
+    call = {"name": "look", "args": {}, "id": "1", "type": "tool_call"}
+    calling = [AIMessage("", tool_calls=[call]), ToolMessage("herons", tool_call_id="1"), AIMessage("three herons")]
+    store.append(thread_id, [NewMessage(serde.to_body(each)) for each in calling], after=question.id)
     tree = read(store, thread_id)
-    assert find_words(tree, store.list_messages(thread_id)[-1].segment) is None  # it begins with no question
+    head = store.list_messages(thread_id)[-1]
+    assert say(tree.questions.first)[head.segment] == "three herons"
+    assert say(tree.questions.turns) == {(question.segment, question.depth): "c"}
+    assert say(tree.questions.following) == {(question.segment, question.depth): "d"}
+    store.fork(thread_id, question.id)
+    store.append(thread_id, new("x" * 30_000))
+    very_long = store.list_messages(thread_id)[-1].segment
+    assert very_long not in read(store, thread_id).questions.first
+
+
+def test_what_follows_the_end_of_a_branch_is_read_and_the_restore_that_named_one(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    store.save_message(thread_id, store.list_messages(thread_id)[1].id, name="Sea")
+    sea = next(each for each in store.list_checkpoints(thread_id) if each.name == "Sea")
+    store.restore(thread_id, sea.id, keep_future=True)
+    tree, kept = read(store, thread_id), store.list_branches(thread_id)[-1][0]
+    assert sea.node
+    assert say(tree.questions.following) == {sea.node.place: "c"}
+    assert [(branch, each.name) for branch, each in tree.restores.items()] == [(kept.id, "Sea")]
+    store.rename_branch(thread_id, kept.id, "Mine")
+    assert read(store, thread_id).restores == {}
+
+
+def test_what_is_kept_after_a_restore_has_its_name_from_the_restore(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    store.restore_message(thread_id, store.list_messages(thread_id)[1].id)
+    store.keep_removed_messages(thread_id)
+    assert [each.depth for each in read(store, thread_id).restores.values()] == [1]
 
 
 def test_a_move_is_read_with_its_note_until_it_is_undone(store: Store) -> None:

@@ -117,6 +117,9 @@ def test_any_answer_can_be_asked_for_again(talked: Page, fake_openai: FakeOpenAI
         assert _asked(fake_openai) == ["Red", "Green"]
         assert _texts(talked) == ["Red", "Red it is.", "Green", f"Attempt {attempt}."]
 
+    others = talked.tab.locator(".history .place-alternative")
+    expect(others.locator(".place-name")).to_have_text(["“Green it is.”", "“Attempt 2.”"])
+    expect(others.locator(".place-note")).to_have_text(["Alternative", "Alternative"])
     talked.alternatives("3 of 3").get_by_role("button", name="Previous alternative").click()
     talked.alternatives("2 of 3").get_by_role("button", name="Previous alternative").click()
     talked.alternatives("1 of 3").wait_for()

@@ -54,6 +54,27 @@ def expect_above(upper: Locator, lower: Locator) -> None:
     assert shown["y"] + shown["height"] <= below["y"]
 
 
+@pytest.mark.parametrize(
+    ("locale", "given"), [("en-US", "Before restoring Begin"), ("de-DE", "Vor der Wiederherstellung: Begin")]
+)
+def test_a_branch_that_a_restore_named_shows_its_own_question(
+    shared_server: Server, visit: Visit, locale: str, given: str
+) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    page.save("Begin")
+    page.say(SUM)
+    page.restore("Begin", keep=True)
+    page = visit(shared_server, page.tab.url.removeprefix(shared_server.origin), locale=locale)
+    kept = page.branch(given)
+    expect(kept.locator(".place-name")).to_have_text(f"“{SUM}”" if locale == "en-US" else f"„{SUM}“")
+    kept.get_by_role("button").click()
+    expect(page.tab.locator(".place-card h3")).to_have_text(given)
+    page.tab.locator(".place-card").get_by_test_id("switch").click()
+    expect(page.tab.locator("#branch-chip")).to_contain_text(given)
+    expect(page.branch(given).locator(".place-name")).to_have_text(f"“{SUM}”" if locale == "en-US" else f"„{SUM}“")
+
+
 def test_the_graph_is_walked_by_keys(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     prepare(page)

@@ -6,7 +6,7 @@ import { _ } from "../words/words.mjs";
 const { Fragment, createElement: h, memo } = window.React;
 
 const MAX_BAR_WIDTH = 40;
-const DEFAULT_NAME = /^Branch \d+$/;
+const NUMBERED_NAME = /^Branch \d+$/;
 const TEST_IDS = { checkpoint: "checkpoint", branch: "branch" };
 
 /** Return whether the judge saved the checkpoint by itself. */
@@ -63,12 +63,17 @@ const isSameRow = ({ row, onPress: _onPress, ...one }, { row: otherRow, onPress:
 
 export const HistoryRow = memo(Row, isSameRow);
 
+/** The name of a branch, in the page's language if a restore gave it. @param {{name: string, given?: string}} branch */
+export const nameBranch = ({ name, given }) => given || name;
+
+const isUnnamed = ({ name, given }) => Boolean(given) || NUMBERED_NAME.test(name);
+
 /**
- * Return whether the first words of a question stand for a row: of a branch, where nobody has given it a name of its own.
+ * Return whether the first words of a line stand for a row: of a branch, where no person has given it a name.
  * @param {import("./layout.mjs").HistoryRow} row
  */
 const isNamedByWords = ({ kind, item, words }) =>
-  words !== "" && (kind === "fork" || kind === "alternative" || (kind === "branch" && DEFAULT_NAME.test(item?.value.name)));
+  words !== "" && (kind === "fork" || kind === "alternative" || (kind === "branch" && isUnnamed(item?.value)));
 
 const quote = ({ words }) => _("“{text}”", { text: words });
 
@@ -83,7 +88,7 @@ function describeName(row, hasBranches) {
 export function nameRow({ kind, item, count, messages }, hasBranches) {
   const value = item?.value;
   if (kind === "checkpoint" || kind === "move") return value.name;
-  if (kind === "branch") return hasBranches || !item?.isHere ? value.name : _("You are here");
+  if (kind === "branch") return hasBranches || !item?.isHere ? nameBranch(value) : _("You are here");
   if (kind === "removed") return _("{messages} removed", { messages: formatCount(value.count, "message") });
   if (kind === "alternative") return _("Alternative");
   if (kind === "fold") return formatCount(count, "message");
@@ -96,7 +101,7 @@ function Note({ row, isHere, hasBranches }) {
   const value = item?.value;
   const note = (text) => h("span", { className: "place-note" }, text);
   if (kind === "branch" && isHere && hasBranches)
-    return h(Fragment, null, isNamedByWords(row) && note(value.name), h(Here));
+    return h(Fragment, null, isNamedByWords(row) && note(nameBranch(value)), h(Here));
   if (kind === "branch" || kind === "alternative")
     return note(isNamedByWords(row) ? nameRow(row, hasBranches) : formatCount(value.messages, "message"));
   if (kind === "move")
@@ -126,7 +131,7 @@ const Here = () => h("span", { className: "place-here" }, _("you are here"));
 /** The branch that ends with a checkpoint. What it is besides its name is hidden where there is no room for all of it. */
 const BranchEnd = ({ branch, isHere }) =>
   h("span", { className: "branch-end" },
-    h("span", { className: "end-chip", title: branch.name }, branch.name),
+    h("span", { className: "end-chip", title: nameBranch(branch) }, nameBranch(branch)),
     !isHere && h("span", { className: "place-note" }, formatCount(branch.messages, "message")));
 
 /** "−9.4k": a row has no room for the unit. Screen readers find it. */

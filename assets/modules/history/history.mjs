@@ -15,6 +15,7 @@ import { _ } from "../words/words.mjs";
 import { Filters, useFilter, usePortion } from "./filters.mjs";
 import { Growth } from "./growth.mjs";
 import { HistoryList } from "./history-list.mjs";
+import { nameBranch } from "./history-row.mjs";
 import { NO_LAYOUT, layOutHistory } from "./layout.mjs";
 import { AT_PLACE, explainNoRestore, listPlaceActions } from "./place-actions.mjs";
 import { PlaceCard } from "./place-card.mjs";
@@ -66,7 +67,8 @@ export function History(props) {
 
 /** Name the current branch in the bar, and show the conversation on another one: a sheet would cover it. */
 function useBranchName({ thread, branches }) {
-  const { id, name, messages } = branches.find(({ current }) => current) ?? {};
+  const { id, messages, ...current } = branches.find((branch) => branch.current) ?? {};
+  const name = nameBranch(current);
   const before = useRef({});
   useEffect(() => {
     if (id && before.current.id && before.current.thread === thread) closeSheets();

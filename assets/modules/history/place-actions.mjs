@@ -2,6 +2,7 @@
 import { comparePlace, quotePlace, runAgain, showState } from "../dialogs/places.mjs";
 import { closeSheets } from "../page/panes.mjs";
 import { _ } from "../words/words.mjs";
+import { nameBranch } from "./history-row.mjs";
 
 export const REMOVED = _("The last restore removed this. Undo brings it back.");
 export const AT_PLACE = _("The conversation is at this place already.");
@@ -69,7 +70,7 @@ function findSwitch(row, rows, act) {
   const ownBranch = row.branch && !row.branch.current ? row.branch : null; // also on the current path
   const isOfPath = row.line === "current" || row.line === "replaced";
   const branch = ownBranch ?? (isOfPath || isOwn(row) ? null : findBranch(row, rows));
-  return branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) };
+  return branch && { name: nameBranch(branch), run: () => act("switch", { branch: branch.id }) };
 }
 
 /** Say why a place cannot be restored. */
@@ -79,7 +80,7 @@ export function explainNoRestore(row, rows) {
   if (row.line === "replaced") return _("A summary replaced this. Branch from it, with b.");
   const branch = findBranch(row, rows);
   return branch
-    ? _("This place is on the branch “{name}”. Switch to it first, with s.", { name: branch.name })
+    ? _("This place is on the branch “{name}”. Switch to it first, with s.", { name: nameBranch(branch) })
     : _("This place is not on the current branch. Branch from it, with b.");
 }
 

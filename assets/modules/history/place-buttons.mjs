@@ -5,6 +5,7 @@ import { MoreButton } from "../controls/menu.mjs";
 import { shareCheckpoint } from "../dialogs/sharing.mjs";
 import { closeSheets } from "../page/panes.mjs";
 import { _ } from "../words/words.mjs";
+import { nameBranch } from "./history-row.mjs";
 import { isRemovedCheckpoint } from "./place-actions.mjs";
 
 const { createElement: h } = window.React;
@@ -116,7 +117,9 @@ export function DeleteButton({ row, name, data, act }) {
   const isCheckpoint = item !== null && kind === "checkpoint" && !isRemovedCheckpoint(row, data);
   const isOtherBranch = branch && data.branch_count > 1 && !branch.current;
   if (!isCheckpoint && !isOtherBranch) return null;
-  const label = isCheckpoint ? _("Delete {name}", { name }) : _("Delete branch {name}", { name: branch?.name });
+  const label = isCheckpoint
+    ? _("Delete {name}", { name })
+    : _("Delete branch {name}", { name: branch && nameBranch(branch) });
   const remove = () =>
     isCheckpoint ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: branch?.id });
   // The second click of a double one on the form that was here is none.

@@ -9,7 +9,7 @@ import { useNow } from "../words/clock.mjs";
 import { AUTHORS, nameSaver, formatAge, formatCount, formatDateTime } from "../words/format.mjs";
 import { _ } from "../words/words.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
-import { describeBranch, nameRow } from "./history-row.mjs";
+import { describeBranch, nameBranch, nameRow } from "./history-row.mjs";
 import { isRemovedCheckpoint, listPlaceActions, REMOVED } from "./place-actions.mjs";
 import { DeleteButton, PlaceButtons } from "./place-buttons.mjs";
 
@@ -66,7 +66,7 @@ function useRenaming({ key, item, branch }, card, act, checkpoints) {
     requestAnimationFrame(() => card.current?.querySelector(".card-more")?.focus());
   };
   const start = async (kind) => {
-    if (kind === "branch") return setRenamed({ kind, name: branch.name });
+    if (kind === "branch") return setRenamed({ kind, name: nameBranch(branch) });
     const { name, description: text, more } = item.value;
     const description = await fetchWholeText({ text, more });
     if (description === null) showToast(_("Couldn't load the description."));
@@ -121,7 +121,7 @@ function Figures({ row: { kind, item, branch, messages } }) {
   return h(
     "p",
     { className: "card-figures" },
-    kind === "checkpoint" && branch && h("span", { className: "card-branch" }, branch.name),
+    kind === "checkpoint" && branch && h("span", { className: "card-branch" }, nameBranch(branch)),
     figures.filter(Boolean).map((figure) => h("span", { key: figure }, figure)),
     value?.time && h("time", { dateTime: value.time, title: formatDateTime(value.time) }, formatAge(value.time, now)),
     saver &&

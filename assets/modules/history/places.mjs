@@ -23,7 +23,7 @@ export function buildNodes(data, filter = NO_FILTER) {
   const isKnown = (segment) => segments.has(segment);
   const items = listItems(data, filter);
   for (const item of items) {
-    if (item.kind === "branch" || item.kind === "alternative") item.words = findWords(data.segments, item);
+    if (item.kind === "branch" || item.kind === "alternative") item.words = findWords(data, item);
     findNode(nodes, item).items.push(item);
   }
   const summaries = data.moves.filter(({ replaced }) => replaced && isKnown(replaced.segment));
@@ -36,11 +36,17 @@ export function buildNodes(data, filter = NO_FILTER) {
   return findNode(nodes, { segment: null, messages: 0, message: null });
 }
 
-/** Return the first words of the question with which the line of an item begins, after the last fork before it. */
-function findWords(segments, { segment, messages }) {
-  const forks = segments.filter((each) => each.parent === segment && each.parent !== null && each.from < messages);
-  const last = forks.reduce((newest, each) => (each.from > (newest?.from ?? 0) ? each : newest), null);
-  return (last ? last.other_words : segments.find(({ id }) => id === segment)?.words) ?? "";
+/** Return the first words with which the line of an item begins, after the last fork or end of a branch before it. */
+function findWords({ segments, branches }, { segment, messages }) {
+  const forks = segments.filter(({ parent }) => parent === segment);
+  const ends = branches.filter((branch) => branch.segment === segment);
+  const begins = [
+    { from: 0, words: segments.find(({ id }) => id === segment)?.words },
+    ...forks.map(({ from, other_words: words }) => ({ from, words })),
+    ...ends.map(({ messages: from, next_words: words }) => ({ from, words })),
+  ];
+  const before = begins.filter(({ from }) => from < messages);
+  return before.reduce((last, each) => (each.from > last.from ? each : last), begins[0]).words ?? "";
 }
 
 /** List what a filter shows. At one place, the current position comes last: it is always shown. @returns {PlaceItem[]} */

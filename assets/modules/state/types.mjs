@@ -89,7 +89,8 @@
  *   created_by: "user"|"agent"|"judge"|"system", time: string, detached: boolean, tokens: number|null, pinned: boolean,
  *   here: boolean, stands: boolean, saved_by: string|null}} CheckpointView  `stands`: a restore would change nothing; the
  *   newest of these is `here`. `saved_by`: the name of another person, empty for oneself, null where nobody knows
- * @typedef {PlaceView & {id: string, name: string, current: boolean, shared: number}} BranchView
+ * @typedef {PlaceView & {id: string, name: string, current: boolean, shared: number, given: string,
+ *   next_words: string}} BranchView  `given`: the words of the page for a name that a restore gave; `next_words` follow its end
  * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", after: number|null, time: string, replaced:
  *   PlaceView|null, name: string, full_name: string, left: string, saved: string, saved_tokens: string, figures: string}}
  *   MoveView  `after`: tokens; `replaced`: the end of the path that a summary replaced; `left` with it, and what it `saved`
@@ -97,8 +98,8 @@
  *   last restore left behind
  * @typedef {{id: number, parent: number|null, from: number, message: string|null, words: string,
  *   fork_words: string, other_words: string}} SegmentView  forks from `parent` after `from` messages, at a message; `words`
- *   begin its first question, `fork_words` that of the turn in which it forks, `other_words` the one that follows in
- *   `parent`
+ *   begin its first question or answer, `fork_words` the question of the turn in which it forks, `other_words` what follows
+ *   in `parent`
  * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[], checkpoint_count: number,
  *   checkpoints: CheckpointView[], segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[],
  *   alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
