@@ -222,7 +222,7 @@ def open_on(app: Dash, identifier: str, opener: str | dict[str, Any], *parts: st
 def build_problem(identifier: str, *buttons: Component) -> Component:
     """Build the line about a request of the dialog that failed. It is of the server, or of page/callbacks.mjs.
 
-    Its button reads the dialog again. The network's return presses it, so it never repeats a change.
+    Its button reads the dialog again, as the network's return does, or presses once more for a change that was lost.
     """
     content: list[Any] = [html.Span(id=f"{identifier}-problem-text"), " ", *buttons]
     return html.Div(content, id=f"{identifier}-problem", className="dialog-problem", role="alert", hidden=True)

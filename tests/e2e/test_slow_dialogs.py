@@ -102,6 +102,33 @@ def test_dialogs_that_were_opened_without_a_network_are_read_when_it_is_back(pag
         expect(page.dialog).to_have_count(0)
 
 
+CHANGED: dict[str, tuple[str, str, str]] = {  # the dialog, its field, and what presses for a change
+    "conversation": ("Conversation settings", "Instructions", "Save"),
+    "app": ("App settings", "Default instructions", "Save"),
+}
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_a_change_that_was_lost_is_said_until_it_is_sent_again(page: Page, changed: str) -> None:
+    menu, label, button = CHANGED[changed]
+    network = Network(page, networks.AWAY)
+    page.press_in_menu(menu)
+    field, problem = page.dialog.get_by_label(label, exact=True), page.dialog.get_by_role("alert")
+    field.fill("Be brief.")
+    network.leave()
+    page.dialog.get_by_role("button", name=button, exact=True).click()
+    expect(problem).to_contain_text("The server does not answer.")
+    network.come_back()
+    page.tab.wait_for_timeout(500)  # a reading would have come
+    expect(problem).to_contain_text("The server does not answer.")
+    field.fill("Be kind.")
+    problem.get_by_role("button", name="Try again").click()
+    expect(problem).to_have_count(0)
+    page.reload()
+    page.press_in_menu(menu)
+    expect(field).to_have_value("Be kind.")
+
+
 def test_the_plot_of_usage_comes_when_the_server_is_back(page: Page) -> None:
     page.expect_lost_server()
     page.server.stop()

@@ -1,6 +1,5 @@
 /** Clientside callbacks of Dash's dialogs and addresses, dialogs that confirm an action, and requests of an open dialog. */
 import { setProperties, getProperties } from "../browser/properties.mjs";
-import { watchClicks } from "../controls/listening.mjs";
 import { readRefusal } from "../requests/send.mjs";
 import { sendOnce } from "../state/actions.mjs";
 import { _ } from "../words/words.mjs";
@@ -82,12 +81,11 @@ const READING = /"changedPropIds":\["[\w-]+-(?:opened\.data|changed\.data|again\
 const NOTHING_DONE = 204; // a row has appeared, which Dash tells like a press
 const MAX_UNSENT_MS = 1000; // a press that sends nothing in this time will not: a field is empty
 
-/**
- * @type {string|null} the line whose sentence a reading may take away: it is of a reading that failed, or the person has
- *   asked for it
- */
-let ofReading = null;
-/** @type {{mark: string, button: Element, isSent: boolean}|null} the press whose request has not ended */
+/** @type {Set<string>} the lines whose sentence is of a reading: another reading may take it away */
+const ofReading = new Set();
+/** @type {{line: string, button: HTMLElement}|null} the press whose change was lost: “Try again” presses once more */
+let lostPress = null;
+/** @type {{mark: string, button: HTMLElement, isSent: boolean}|null} the press whose request has not ended */
 let press = null;
 
 /** @returns {string|undefined} the id of the line in the dialog that is open, where it has one */
@@ -102,14 +100,16 @@ export async function sendFromDialog(line, body, send) {
   const ownPress = press !== null && body.includes(`"changedPropIds":["${press.mark}.`) ? press : null;
   if (ownPress) ownPress.isSent = true;
   ownPress?.button.setAttribute("aria-disabled", "true"); // its request is under way
-  offerReading(line, isReading);
+  if (isReading && isHidden(line)) offerReading(line);
+  if (!isReading) offerAgain(line, false);
   try {
     const reply = await send();
     if (!reply.ok) showProblem(line, await readRefusal(reply.clone(), FAILED_TEXT), isReading);
-    else if (isReading ? ofReading === line : reply.status !== NOTHING_DONE) setProperties({ [line]: { hidden: true } });
+    else if (isReading ? ofReading.has(line) : reply.status !== NOTHING_DONE) setProperties({ [line]: { hidden: true } });
     return reply;
   } catch (error) {
     showProblem(line, LOST_TEXT, isReading);
+    if (!isReading && ownPress) offerPress(line, ownPress.button);
     throw error;
   } finally {
     if (press === ownPress) press = null;
@@ -117,32 +117,56 @@ export async function sendFromDialog(line, body, send) {
   }
 }
 
-/** “Try again” reads a dialog: it is of no use after a change that failed. */
-function offerReading(line, isOffered) {
+const isHidden = (line) => getProperties(line)?.hidden !== false;
+
+/** Show “Try again” beside a sentence, or hide it. */
+function offerAgain(line, isOffered) {
   const button = document.getElementById(line.replace(/problem$/, "again"));
   if (button !== null && button.hidden === isOffered) setProperties({ [button.id]: { hidden: !isOffered } });
+}
+
+/** Offer to read a dialog again. */
+function offerReading(line) {
+  ofReading.add(line);
+  offerAgain(line, true);
+}
+
+/** Offer to send a change again, with what the fields hold then. */
+function offerPress(line, button) {
+  lostPress = { line, button };
+  offerAgain(line, true);
 }
 
 /** Say in a dialog why nothing was done: no request was made. */
 export function refuseInDialog(dialog, text) {
   const line = `${dialog}-problem`;
-  offerReading(line, false);
+  offerAgain(line, false);
   showProblem(line, text, false);
 }
 
 function showProblem(line, text, isReading) {
-  ofReading = isReading ? line : null;
+  if (isReading && !isHidden(line) && !ofReading.has(line)) return; // a change failed, which matters more
+  lostPress = null;
+  if (isReading) offerReading(line);
+  else ofReading.delete(line);
   setProperties({ [`${line}-text`]: { children: text }, [line]: { hidden: false } });
 }
 
-/** Read a dialog again when the network is back that its last request did not find. */
+/** Read a dialog again when the network is back that its last request did not find. It never repeats a change. */
 export function watchNetworkReturn() {
   addEventListener("online", () => {
     for (const button of document.querySelectorAll(".modal.show .dialog-problem:not([hidden]) > button")) button.click();
   });
-  watchClicks(".dialog-problem", (line, { isTrusted }) => {
-    if (isTrusted) ofReading = line.id;
-  });
+  const repeatPress = (event) => {
+    if (!event.isTrusted) return;
+    const line = event.target.closest?.(".dialog-problem > button")?.parentElement.id;
+    const button = lostPress?.line === line && !ofReading.has(line) ? lostPress?.button : null;
+    if (!button) return;
+    if (!button.isConnected) return void ofReading.add(line); // another reading has removed its row: read them anew
+    event.stopImmediatePropagation();
+    button.click();
+  };
+  document.addEventListener("click", repeatPress, true); // before Dash, which would read the dialog
 }
 
 /** Let a button with `data-once` be pressed once: it does nothing, and says so, until its request has ended. */
