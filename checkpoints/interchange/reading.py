@@ -1,6 +1,7 @@
 """Reading of a file: an export of Waymark, of its older form or of Open WebUI becomes documents, or is refused."""
 
 from codecs import BOM_UTF8
+from collections.abc import Set
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -23,6 +24,14 @@ _TYPE_NAMES = {
     "FunctionMessage": "function",
 }
 _BRANCH_ID = "main"
+# The fields of conversations in exports that cannot be read yet, by product. One of Open WebUI has one of the others.
+_PRODUCTS: dict[str, Set[str]] = {
+    "ChatGPT": {"mapping"},
+    "Claude": {"chat_messages"},
+    "LibreChat": {"conversationId", "messages"},
+}
+_CHAT_FIELDS = {"chat", "history"}
+_NEITHER = sentence("Waymark reads its own files (waymark/1) and exports of Open WebUI. This file is neither.")
 _Places: TypeAlias = dict[
     tuple[str | None, str], Place
 ]  # by the hashes of the message before and of the message in the file
@@ -115,6 +124,8 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
     """
     raw = (text.encode(errors="surrogatepass") if isinstance(text, str) else text).removeprefix(BOM_UTF8)
     check_byte_count(len(raw))
+    if not raw.lstrip().startswith((b"{", b"[")):
+        raise InvalidDocumentError(_NEITHER)
     report(Progress(sentence("Reading the file")))
     found = _read_forms(strict_json.parse_strictly(raw))
     count = sum(len(each["messages"]) for each in found if isinstance(each.get("messages"), list))
@@ -124,13 +135,25 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
 
 def _read_forms(made: Any) -> list[Json]:
     """Return the documents of waymark/1 in the contents of a file, which are converted from other forms."""
-    if isinstance(made, list) and made and all(isinstance(chat, dict) for chat in made):
-        return open_webui.convert_open_webui(made)
-    if not isinstance(made, dict):
-        raise InvalidDocumentError(sentence("The file is not a Waymark export: it does not hold one JSON object."))
-    if made.get("format") == waymark.FORMAT:
+    if isinstance(made, dict) and made.get("format") == waymark.FORMAT:
         return [made]
-    if "format" in made or not isinstance(made.get("checkpoints"), dict):
-        reason = sentence("is not {format!r}, the only one that can be read", format=waymark.FORMAT)
-        raise InvalidDocumentError(reason, "format")
-    return [convert_legacy(made)]
+    first = made[0] if isinstance(made, list) and made else made
+    if not isinstance(first, dict):
+        raise InvalidDocumentError(_NEITHER)
+    if product := _name_product(first):
+        raise InvalidDocumentError(
+            sentence(
+                "This is an export of {product}. Waymark reads its own files (waymark/1) and exports of Open WebUI.",
+                product=product,
+            )
+        )
+    if isinstance(made, list) and all(isinstance(chat, dict) for chat in made) and not _CHAT_FIELDS.isdisjoint(first):
+        return open_webui.convert_open_webui(made)
+    if isinstance(made, dict) and "format" not in made and isinstance(made.get("checkpoints"), dict):
+        return [convert_legacy(made)]
+    raise InvalidDocumentError(_NEITHER)
+
+
+def _name_product(conversation: Json) -> str | None:
+    """Return the name of the product that exported a conversation, if it is known by its fields and cannot be read."""
+    return next((name for name, fields in _PRODUCTS.items() if fields <= conversation.keys()), None)

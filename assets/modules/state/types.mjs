@@ -90,7 +90,7 @@
  *   here: boolean, stands: boolean, saved_by: string|null}} CheckpointView  `stands`: a restore would change nothing; the
  *   newest of these is `here`. `saved_by`: the name of another person, empty for oneself, null where nobody knows
  * @typedef {PlaceView & {id: string, name: string, current: boolean, shared: number, given: string,
- *   next_words: string}} BranchView  `given`: the words of the page for a name that a restore gave; `next_words` follow its end
+ *   next_words: string}} BranchView  `given`: its name in the page's language, if a restore gave it; `next_words` follow it
  * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", after: number|null, time: string, replaced:
  *   PlaceView|null, name: string, full_name: string, left: string, saved: string, saved_tokens: string, figures: string}}
  *   MoveView  `after`: tokens; `replaced`: the end of the path that a summary replaced; `left` with it, and what it `saved`

@@ -356,7 +356,7 @@ def test_what_cannot_be_done_is_refused_with_one_sentence(
     assert refused(folder, capsys, "export", "--all") == "--all needs a folder: add -o FOLDER."
     assert refused(folder, capsys, "backup", str(there)).endswith("nothing was overwritten.")
     assert refused(folder, capsys, "import", str(nowhere)) == f"{nowhere}: No such file or directory."
-    assert refused(folder, capsys, "import", str(there)).startswith("format is not ")
+    assert refused(folder, capsys, "import", str(there)).endswith("This file is neither.")
     assert refused(folder, capsys, "erase", thread_id, "--yes").endswith("or choose another DATA_DIR.")
     assert refused(folder, capsys, "erase", thread_id, "--forget-undo").endswith("goes with --unreachable.")
     assert refused(nowhere, capsys, "verify") == f"There is no database at {nowhere / 'waymark.db'}."
@@ -381,6 +381,15 @@ def test_beside_a_running_server_what_reads_works_and_what_writes_is_refused(fil
     assert erased.stderr.startswith(str(folder / "waymark.db"))
     assert "is in use by another Waymark process" in erased.stderr
     assert "sk-never-shown" not in "".join(each.stdout + each.stderr for each in (exported, verified, saved, erased))
+
+
+def test_an_import_of_a_file_of_another_product_names_it(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_text('[{"chat_messages": []}]')
+    can_read = "Waymark reads its own files (waymark/1) and exports of Open WebUI."
+    assert refused(folder, capsys, "import", str(file)).endswith(f"This is an export of Claude. {can_read}")
 
 
 def test_a_file_cannot_write_escape_codes_to_the_terminal(

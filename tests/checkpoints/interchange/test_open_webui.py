@@ -93,7 +93,6 @@ def test_answers_that_are_alike_are_one(store: Store) -> None:
 @pytest.mark.parametrize(
     ("spoiled", "field"),
     [
-        ({"title": "x"}, "[0].history"),
         ({"chat": []}, "[0].chat.history"),
         ({"history": {"messages": []}}, "[0].history.messages"),
         (chat(said("a", "b")), "[0].history.messages.a.parentId"),

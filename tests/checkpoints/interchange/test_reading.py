@@ -34,6 +34,35 @@ def test_a_byte_order_mark_before_a_file_is_read_over() -> None:
     assert read_document(written().encode("utf-8-sig")) == read_document("\ufeff" + written()) == read_document(written())
 
 
+@pytest.mark.parametrize(
+    ("made", "product"),
+    [
+        ([{"title": "Sums", "mapping": {}, "current_node": "a"}], "ChatGPT"),
+        ([{"uuid": "a", "name": "Sums", "chat_messages": []}], "Claude"),
+        ({"conversationId": "a", "title": "Sums", "messages": []}, "LibreChat"),
+    ],
+)
+def test_an_export_of_another_product_is_refused_by_its_name(made: Any, product: str) -> None:
+    with pytest.raises(InvalidDocumentError) as refusal:
+        read_document(json.dumps(made))
+    can_read = "Waymark reads its own files (waymark/1) and exports of Open WebUI."
+    assert str(refusal.value) == f"This is an export of {product}. {can_read}"
+
+
+@pytest.mark.parametrize("text", ["", "# Sums", "null", "[]", "{}", '{"a":1}', '[{"a":1}]', '{"format":"waymark/2"}'])
+def test_any_other_file_is_refused_with_the_names_of_what_can_be_read(text: str) -> None:
+    with pytest.raises(InvalidDocumentError) as refusal:
+        read_document(text)
+    neither = "Waymark reads its own files (waymark/1) and exports of Open WebUI. This file is neither."
+    assert str(refusal.value) == neither
+
+
+def test_a_damaged_file_of_waymark_is_refused_with_its_fault() -> None:
+    for text, fault in (('{"format":"waymark/1"}', "exported_at is missing"), (written()[:-9], "The file is not JSON (line 1")):
+        with pytest.raises(InvalidDocumentError, match=re.escape(fault)):
+            read_document(text)
+
+
 def test_no_piece_that_is_validated_holds_the_body_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 

@@ -389,8 +389,6 @@ MESSAGE = ("messages", 1, "message")
 FORGERIES: list[tuple[str, Callable[[Json], None], str]] = [
     ("a missing field", drop("messages", 1, "agent"), "messages[1].agent"),
     ("no messages", drop("messages"), "messages"),
-    ("no format", drop("format"), "format"),
-    ("another format", put("format", to="waymark/2"), "format"),
     ("a wrong type", put("messages", 2, "created_at", to=5), "messages[2].created_at"),
     ("a time without a zone", put("messages", 2, "created_at", to="2025-01-01T00:00:00"), "messages[2].created_at"),
     ("a time before all times", put("messages", 2, "created_at", to=TIMES[0]), "messages[2].created_at"),
