@@ -70,14 +70,14 @@ class Confirmation:
     focuses: Literal["cancel", "confirm"] | None = "cancel"
 
     def build(self) -> Modal:
-        """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`."""
+        """Build a dialog with ids `X`, `X-body`, `X-problem`, `X-cancel`, `X-confirm` and `X-subject`."""
         identifier = self.identifier
         submits: Any = {"type": "submit", "autoFocus": self.focuses == "confirm"}
         buttons = [
             build_closing_button(identifier, _("Cancel"), has_focus=self.focuses == "cancel"),
             html.Button(_(self.button), id=f"{identifier}-confirm", className=f"btn btn-{self.color}", **submits),
         ]
-        body = ModalBody([html.Div(id=f"{identifier}-body"), *self.options()])
+        body = ModalBody([html.Div(id=f"{identifier}-body"), *self.options(), build_problem(identifier)])
         named: Any = {"data-dialog": identifier}
         form = html.Form([body, ModalFooter([dcc.Store(id=f"{identifier}-subject"), *buttons])], autoComplete="off", **named)
         return build_modal(identifier, _(self.title), [form])
@@ -90,6 +90,7 @@ class Confirmation:
         subject = {**fields, "type": CONFIRM, "thread": thread_id}
         set_properties(f"{self.identifier}-subject", {"data": subject})
         set_properties(f"{self.identifier}-body", {"children": body})
+        set_properties(f"{self.identifier}-problem", {"hidden": True})
         set_properties(self.identifier, {"is_open": True})
 
     async def close_and_confirm(self, services: Services, action: Action) -> Answer:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, no_update
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalFooter
 
@@ -58,7 +58,8 @@ def dialogs() -> list[Component]:
         Button(_("Merge into this conversation"), id=Ids.MERGE, color="secondary", outline=True),
         Button(_(NEW_TEXT), id=Ids.CONFIRM, color="primary"),
     ]
-    parts = [dialog.build_long_body(id=Ids.BODY), ModalFooter(footer)]
+    body = dialog.build_long_body(html.Div(id=Ids.BODY), dialog.build_problem(Ids.DIALOG))
+    parts = [body, ModalFooter(footer)]
     modal = dialog.build_modal(Ids.DIALOG, _("Import"), parts, scrollable=True)
     return [modal, dcc.Store(id=Ids.FILE)]
 
@@ -75,6 +76,7 @@ def _register_preview(app: Dash, services: Services) -> None:
         page_state.update_output(),
         Output(Ids.DIALOG, "is_open", allow_duplicate=True),
         Output(Ids.BODY, "children"),
+        Output(f"{Ids.DIALOG}-problem", "hidden"),
         Output(Ids.MERGE, "style"),
         Output(Ids.CONFIRM, "children"),
         Input(Ids.FILE, "data"),
@@ -84,7 +86,7 @@ def _register_preview(app: Dash, services: Services) -> None:
     async def preview_file(file: NamedUpload | None, pathname: str | None) -> tuple[Any, ...]:
         stay = no_update
         if file is None:
-            return stay, stay, stay, stay, stay
+            return stay, stay, stay, stay, stay, stay
         try:
             source = await _open_source(services, file)
             thread_id = await _find_merge_thread(services, source.kept, page_state.parse_thread_id(pathname))
@@ -97,11 +99,11 @@ def _register_preview(app: Dash, services: Services) -> None:
         except StateError as error:
             await services.uploads.forget(file["id"])
             text = _("{file} was not imported. {reason}.", file=file["name"], reason=say(error).rstrip("."))
-            return page_state.report_problem(text), stay, stay, stay, stay
+            return page_state.report_problem(text), stay, stay, stay, stay, stay
         show = import_preview.build_import_preview
         body = await services.run_blocking(show, file["name"], source.kept, previews, open_here=thread_id is not None)
         merging = {} if thread_id else {"display": "none"}
-        return stay, True, body, merging, _(NEW_TEXT if len(previews) == 1 else SEVERAL_NEW_TEXT)
+        return stay, True, body, True, merging, _(NEW_TEXT if len(previews) == 1 else SEVERAL_NEW_TEXT)
 
 
 @dataclass(frozen=True, slots=True)

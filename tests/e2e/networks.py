@@ -92,6 +92,9 @@ class Network:
         self.leave()
         button.click()
         expect(self._page.tab.locator("body")).to_contain_text(UNSAID, use_inner_text=True)
+        if self._page.dialog.is_visible():
+            expect(self._page.dialog.get_by_role("alert")).to_contain_text(UNSAID)
+            expect(self._page.toast).not_to_contain_text(UNSAID)  # one notice, where the person looks
         self.come_back()
         (again or button).click()
         if not self._page.dialog.is_visible():

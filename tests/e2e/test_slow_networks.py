@@ -95,6 +95,31 @@ def test_a_key_that_is_pressed_again_saves_one_checkpoint(page: Page) -> None:
     expect(page.tab.get_by_role("form", name="Save checkpoint")).to_be_visible()
 
 
+def test_a_notice_of_a_lost_request_goes_when_it_is_answered(page: Page) -> None:
+    page.save("Here")
+    page.say("Green?")
+    network = Network(page, networks.AWAY)
+    card = page.select(page.checkpoint("Here"))
+    network.leave()
+    card.get_by_role("button", name="Restore").click()
+    expect(page.toast).to_contain_text(UNSAID)
+    network.come_back()
+    card.get_by_role("button", name="Restore").click()
+    confirm = page.dialog.get_by_role("button", name="Restore", exact=True)
+    confirm.wait_for()
+    expect(page.toast).to_be_empty()
+    network.leave()
+    confirm.click()
+    expect(page.dialog.get_by_role("alert")).to_contain_text(UNSAID)
+    network.come_back()
+    page.tab.keyboard.press("Escape")
+    card.get_by_role("button", name="Restore").click()
+    confirm.wait_for()
+    expect(page.dialog.get_by_role("alert")).to_have_count(0)  # it was about the dialog before
+    confirm.click()
+    page.expect_messages(2)
+
+
 def test_questions_are_run_again_once(page: Page, name: str, fake_openai: FakeOpenAI) -> None:
     page.say("Green?")
     fake_openai.script(Say("Rot."), Say("Gruen."))

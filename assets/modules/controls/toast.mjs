@@ -1,5 +1,5 @@
 /** Toasts of the page itself. Those of the server come from components/panels/toast.py. */
-import { setProperties } from "../browser/properties.mjs";
+import { getProperties, setProperties } from "../browser/properties.mjs";
 import { _ } from "../words/words.mjs";
 import { watchClicks } from "./listening.mjs";
 
@@ -72,6 +72,14 @@ export function markToast(isShown) {
 }
 
 const hideToast = () => setProperties({ toast: { is_open: false } });
+
+/**
+ * Hide the toast where it says one of these texts, which are no longer true.
+ * @param {(() => void)|null} retry what it offers @param {string[]} texts
+ */
+export function hideToastSaying(retry, ...texts) {
+  if (onRetry === retry && texts.includes(getProperties("toast-text")?.children)) hideToast();
+}
 
 /** Let the toast's buttons work; “Try again” works once. */
 export function watchToast() {

@@ -1,5 +1,6 @@
 /** Clientside callbacks of Dash's dialogs and addresses, dialogs that confirm an action, and requests of an open dialog. */
 import { setProperties, getProperties } from "../browser/properties.mjs";
+import { showToast } from "../controls/toast.mjs";
 import { readRefusal } from "../requests/send.mjs";
 import { sendOnce } from "../state/actions.mjs";
 import { _ } from "../words/words.mjs";
@@ -62,6 +63,7 @@ export function openDialogAbout(about, dialog, ...parts) {
 /** Clientside callback: empty the fields of a dialog that has opened or closed. */
 export const clearFields = (_isOpen, ...fields) => fields.map(() => "");
 
+/** Send what a dialog confirms. It stays open until the reply, and says itself that there is none yet. */
 export function watchConfirmations() {
   document.addEventListener("submit", (event) => {
     const form = /** @type {HTMLFormElement} */ (event.target);
@@ -71,7 +73,8 @@ export function watchConfirmations() {
     const button = /** @type {HTMLElement} */ (document.getElementById(`${dialog}-confirm`));
     const action = { ...getProperties(`${dialog}-subject`)?.data, ...Object.fromEntries(new FormData(form)) };
     button.setAttribute("aria-disabled", "true");
-    sendOnce(dialog, action, { onEnd: () => button.removeAttribute("aria-disabled") });
+    const tell = (text, retry) => (form.closest(".modal.show") ? refuseInDialog(dialog, text) : showToast(text, retry));
+    sendOnce(dialog, action, { tell, onEnd: () => button.removeAttribute("aria-disabled") });
   });
 }
 

@@ -18,7 +18,7 @@ export function createRequestId() {
 
 /**
  * The newest request of each list, until its reply.
- * @type {Map<string, {content: string, request_id: string, sentAt: number}>}
+ * @type {Map<string, {content: string, request_id: string, sentAt: number, retry?: () => void}>}
  */
 const unanswered = new Map();
 
@@ -27,23 +27,24 @@ const unanswered = new Map();
  * repeated after that, or once it is lost. The server does a repeated request once.
  * @param {string} list the id of the list
  * @param {import("./types.mjs").Action} action
- * @param {{thread?: string|null, shown?: any, onEnd?: () => void}} [place] `thread`: the conversation that the list shows;
- *   `shown`: what the person sees, beside the version of the action; `onEnd`: when a request has a reply, or is lost
+ * @param {{thread?: string|null, shown?: any, onEnd?: () => void, tell?: import("./types.mjs").SendOptions["tell"]}} [place] `thread`: the conversation that the list shows;
+ *   `shown`: what the person sees, beside the version of the action; `onEnd`: when a request has a reply, or is lost; `tell`
+ *   says that it is lost
  * @returns {string} the request id
  */
-export function sendOnce(list, { request_id, ...action }, { thread = null, shown = null, onEnd = () => undefined } = {}) {
+export function sendOnce(list, { request_id, ...action }, { thread = null, shown = null, onEnd = () => undefined, tell } = {}) {
   const content = JSON.stringify([action, thread, shown]);
   let request = unanswered.get(list);
   if (request?.content !== content) request = { content, request_id: request_id ?? createRequestId(), sentAt: -Infinity };
   unanswered.set(list, request);
-  if (performance.now() - request.sentAt > REPEATED_AFTER_MS) sendRequest(list, action, request, thread).then(onEnd);
+  if (performance.now() - request.sentAt > REPEATED_AFTER_MS) sendRequest(list, action, request, { thread, tell }).then(onEnd);
   return request.request_id;
 }
 
-async function sendRequest(list, action, request, thread) {
+async function sendRequest(list, action, request, options) {
   request.sentAt = performance.now();
-  const retry = () => sendRequest(list, action, request, thread);
-  const isAnswered = await sendAction(list, { ...action, request_id: request.request_id }, { thread, retry });
+  request.retry ??= () => void sendRequest(list, action, request, options);
+  const isAnswered = await sendAction(list, { ...action, request_id: request.request_id }, { ...options, retry: request.retry });
   if (!isAnswered) request.sentAt = -Infinity;
   else if (unanswered.get(list) === request) unanswered.delete(list);
 }

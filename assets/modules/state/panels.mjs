@@ -48,7 +48,8 @@ export async function sendAction(list, action, options = {}) {
   return reply !== null;
 }
 
-async function sendAndApply(list, action, /** @type {import("./types.mjs").SendOptions} */ { thread = null, retry = null }) {
+async function sendAndApply(list, action, /** @type {import("./types.mjs").SendOptions} */ options) {
+  const { thread = null, retry = null, tell } = options;
   const { visit } = getChosenThread();
   const sent = { at: performance.now(), pathname: location.pathname, window: page.window, newestRead, visit };
   // Whoever went elsewhere does not see it there.
@@ -56,7 +57,7 @@ async function sendAndApply(list, action, /** @type {import("./types.mjs").SendO
   const reply = await request(
     buildApi(`actions/${list}`),
     { ...describePage(), ...(thread !== null && { pathname: buildPath(thread) }), action },
-    { retry: TRACKED_ACTIONS.has(action.type) ? null : retry, isShown },
+    { retry: TRACKED_ACTIONS.has(action.type) ? null : retry, isShown, tell },
   );
   if (reply !== null) applyReply(showToastOf(reply), action, sent);
   return reply;

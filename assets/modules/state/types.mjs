@@ -5,7 +5,8 @@
  *   a message that `waits` is to follow the answer in progress
  * @typedef {{kind: string} & Record<string, any>} Frame  of the socket: each kind has fields of its own
  * @typedef {{type: string, request_id?: string}} Action  with the fields of its type
- * @typedef {{thread?: string|null, retry?: (() => void)|null}} SendOptions  of an action
+ * @typedef {{thread?: string|null, retry?: (() => void)|null, tell?: (text: string, retry?: (() => void)|null) => void}}
+ *   SendOptions  of an action; see `watchReply`
  * @typedef {(type: string, fields?: object, request_id?: string) => string} Act  reports an action and returns its request
  *   id
  *
