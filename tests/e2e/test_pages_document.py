@@ -15,6 +15,12 @@ from tests.e2e.server import LINK
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 [PANEL] = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "pages.md").read_text(encoding="utf-8"), re.M | re.S)
 SERVE = "import sys, app, pinned; from components import page; page.PANELS += (pinned.PANEL,); sys.exit(app.main([]))"
+LONG = f"Hello {'W' * 50}"
+COUNT_LINES = """element => {
+  const range = new Range();
+  range.selectNodeContents(element);
+  return range.getClientRects().length;
+}"""
 
 
 @pytest.fixture
@@ -39,19 +45,24 @@ def test_the_panel_of_the_document_shows_and_changes_conversations(origin: str, 
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         tab = context.new_page()
         tab.goto(origin)
-        tab.get_by_test_id("composer").fill("Hello")
+        tab.get_by_test_id("composer").fill(LONG)
         tab.keyboard.press("Enter")
         row = tab.get_by_test_id("thread")
         expect(row).to_contain_text("Hello")
         row.hover()
-        tab.get_by_role("button", name="More for Hello", exact=True).click()
+        tab.get_by_role("button", name=f"More for {LONG}", exact=True).click()
         tab.get_by_role("menuitem", name="Pin", exact=True).click()
         expect(tab.get_by_role("region", name="Pinned")).to_have_count(1)
         tab.locator("#show-more").click()
         tab.get_by_role("button", name="Pinned", exact=True).click()
         dialog = tab.get_by_role("dialog", name="Pinned conversations")
-        expect(dialog.get_by_role("row")).to_contain_text("Hello")
-        dialog.get_by_role("button", name="Unpin Hello").click()
+        expect(dialog.get_by_role("row")).to_contain_text(LONG)
+        for size in ({"width": 1440, "height": 900}, {"width": 390, "height": 844}):
+            tab.set_viewport_size(size)
+            for whole in (dialog.locator("time"), dialog.get_by_role("button", name=f"Unpin {LONG}")):
+                assert whole.evaluate(COUNT_LINES) == 1
+            assert dialog.locator(".modal-body").evaluate("(body) => body.scrollWidth <= body.clientWidth")
+        dialog.get_by_role("button", name=f"Unpin {LONG}").click()
         expect(dialog).to_contain_text("Nothing is pinned.")
         tab.keyboard.press("Escape")
         expect(tab.get_by_role("region", name="Pinned")).to_have_count(0)

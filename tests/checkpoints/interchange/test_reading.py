@@ -58,7 +58,10 @@ def test_any_other_file_is_refused_with_the_names_of_what_can_be_read(text: str)
 
 
 def test_a_damaged_file_of_waymark_is_refused_with_its_fault() -> None:
-    for text, fault in (('{"format":"waymark/1"}', "exported_at is missing"), (written()[:-9], "The file is not JSON (line 1")):
+    for text, fault in (
+        ('{"format":"waymark/1"}', "exported_at is missing"),
+        (written()[:-9], "The file is not JSON (line 1"),
+    ):
         with pytest.raises(InvalidDocumentError, match=re.escape(fault)):
             read_document(text)
 
