@@ -1,5 +1,6 @@
 /** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
 import { readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
+import { endTips } from "../controls/tips.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { useRequest, reportLostRequest } from "../requests/tracked-request.mjs";
 import { UploadRefusedError, uploadFiles } from "../requests/uploads.mjs";
@@ -74,6 +75,7 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
   const onReply = (sent, { ok, text, waits = false }, wasLate) => {
     setProblem(ok || waits ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
     if (sent.type === "stop") return;
+    if (ok) endTips(["field"]); // it told how to write one
     followBegun(awaited, sent, { isRefused: !ok });
     if (waits && !wasLate && sent.thread === thread) onWait(sent);
     else if (!ok && !wasLate) giveBack(sent, waits);

@@ -20,7 +20,7 @@ const FIRST_RUN = "first-run";
 const getOption = (name) => `tip-${name}-read`;
 
 /** @param {TipName[]} names */
-function endTips(names) {
+export function endTips(names) {
   for (const name of names) if (!readOption(getOption(name))) storeOption(getOption(name), true);
 }
 
