@@ -23,7 +23,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.answers import build_text
 from server.bounded_log import read_client
 from server.headers import (
-    IMMUTABLE_FILE_CACHING,
     INERT_POLICY,
     SECURITY_HEADERS,
     SHARED_PAGE_HEADERS,
@@ -187,7 +186,12 @@ class Guard:
         headers = Headers(scope=scope)
         host = [value.lower() for value in headers.getlist("host")]
         if len(host) != 1 or host[0] not in self._hosts:
-            return build_text(HTTPStatus.BAD_REQUEST, _("This address is not served here: PUBLIC_URL sets another."))
+            return build_text(
+                HTTPStatus.BAD_REQUEST,
+                _("This address is not served here. Open the one that PUBLIC_URL sets.")
+                if self._public_url
+                else _("This address is not served here. Set PUBLIC_URL to the address in the browser."),
+            )
         is_socket = scope["type"] == "websocket"
         if not is_socket and scope["method"] not in ALLOWED_METHODS:
             return build_text(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
@@ -264,11 +268,6 @@ class Guard:
             text = _("Something went wrong (error {number}); the details are in the log.\n", number=number)
             await PlainTextResponse(text, 500)(scope, receive, send)
 
-    def _choose_caching(self, scope: Scope) -> str:
-        if scope["path"].startswith(self._routes.immutable_prefixes):
-            return IMMUTABLE_FILE_CACHING
-        return choose_file_caching(scope["path"], scope["query_string"])
-
     def _add_headers(self, scope: Scope, send: Send) -> Send:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -276,7 +275,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 headers.update(SECURITY_HEADERS)
                 headers["Content-Security-Policy"] = self._policy()
-                headers["Cache-Control"] = self._choose_caching(scope) if is_file else "no-store"
+                caching = choose_file_caching(scope["path"], scope["query_string"], self._routes.immutable_prefixes)
+                headers["Cache-Control"] = caching if is_file else "no-store"
                 if scope["path"].startswith(self._routes.user_file_prefixes) and message["status"] == HTTPStatus.OK:
                     headers["Content-Security-Policy"] = INERT_POLICY
                 if scope["path"] in self._routes.shared_paths:

@@ -49,7 +49,11 @@ def hash_script(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
-def choose_file_caching(path: str, query: bytes) -> str:
+def choose_file_caching(path: str, query: bytes, immutable_prefixes: tuple[str, ...]) -> str:
     """Return the Cache-Control of a file: immutable if its address changes with its content, else revalidated."""
-    versioned = _VERSIONED_QUERY.search(query.decode("latin-1")) or _VERSIONED_PATH.search(path)
+    versioned = (
+        path.startswith(immutable_prefixes)
+        or _VERSIONED_QUERY.search(query.decode("latin-1"))
+        or _VERSIONED_PATH.search(path)
+    )
     return IMMUTABLE_FILE_CACHING if versioned else "no-cache"

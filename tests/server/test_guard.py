@@ -126,6 +126,18 @@ def test_only_our_own_address_is_served(host: Any) -> None:
     assert Entrance().socket(host=host, **ORIGIN) == "websocket.close"
 
 
+@pytest.mark.parametrize(
+    ("public_url", "advice"),
+    [
+        (None, "Set PUBLIC_URL to the address in the browser."),
+        ("https://waymark.example", "Open the one that PUBLIC_URL sets."),
+    ],
+)
+def test_the_refusal_of_an_address_says_what_to_do(public_url: str | None, advice: str) -> None:
+    answer = Entrance(public_url=public_url).knock("/", host="box:8080")
+    assert answer.text == f"This address is not served here. {advice}\n"
+
+
 def test_a_request_without_a_host_is_refused() -> None:
     assert Entrance().knock("/", host=[]).status == 400
 
@@ -204,7 +216,7 @@ def test_the_policy_allows_nothing_from_elsewhere() -> None:
 def test_files_are_kept_only_while_their_address_says_their_version() -> None:
     for_ever = "public, max-age=31536000, immutable"
     assert Entrance().knock("/assets/x.css?m=1700000000.0")["cache-control"] == for_ever
-    assert choose_file_caching("/_dash-component-suites/dash/x.v4_4_1m1700000000.js", b"") == for_ever
+    assert choose_file_caching("/_dash-component-suites/dash/x.v4_4_1m1700000000.js", b"", ()) == for_ever
     assert Entrance().knock("/assets/x.css")["cache-control"] == "no-cache"
     assert Entrance().knock("/?m=1")["cache-control"] == "no-store"
 
