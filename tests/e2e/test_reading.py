@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -39,6 +40,28 @@ def show(page: Page, fake_openai: FakeOpenAI, text: str) -> Locator:
     fake_openai.script(Say(text))
     page.say("Show me")
     return page.tab.locator('article[data-message-id][data-role="assistant"] > .prose').last
+
+
+MEASURE_ROOM = """(list) => {
+  const item = list.lastElementChild, mark = document.createElement("span");
+  mark.textContent = `${list.start + list.children.length - 1}. `;
+  mark.style.whiteSpace = "pre";
+  item.append(mark);
+  const { width } = mark.getBoundingClientRect();
+  mark.remove();
+  return item.getBoundingClientRect().left - list.closest(".message").getBoundingClientRect().left - width;
+}"""
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1440, "height": 900}, PHONE["viewport"]], ids=["wide", "phone"])
+def test_numbers_of_a_long_list_are_whole(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI, viewport: Any
+) -> None:
+    page = visit(shared_openai_server, viewport=viewport)
+    long = "\n".join(f"{number}. {'word ' * 5}" for number in range(1, 121))
+    answer = show(page, fake_openai, f"{long}\n\nIn years:\n\n2024. A good one.\n2025. Another one.")
+    for each in answer.locator("ol").all():
+        assert each.evaluate(MEASURE_ROOM) >= 0
 
 
 def read_copied(page: Page) -> str:

@@ -27,7 +27,7 @@ const unanswered = new Map();
  * repeated after that, or once it is lost. The server does a repeated request once.
  * @param {string} list the id of the list
  * @param {import("./types.mjs").Action} action
- * @param {{thread?: string|null, shown?: any, onEnd?: () => void, tell?: import("./types.mjs").SendOptions["tell"]}} [place] `thread`: the conversation that the list shows;
+ * @param {import("./types.mjs").SendOptions & {shown?: any, onEnd?: () => void}} [place] `thread`: the conversation that the list shows;
  *   `shown`: what the person sees, beside the version of the action; `onEnd`: when a request has a reply, or is lost; `tell`
  *   says that it is lost
  * @returns {string} the request id
