@@ -4,6 +4,8 @@ It is imported like a file, without a model: one change, the person's own, and t
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -19,8 +21,10 @@ from components.services import Services
 from components.widgets import TRANSCRIPT_ID
 from words import N_, _
 
-# The document has the same hash each time, so that a second press opens what the first has made.
-_TIME = "2026-01-05T09:00:00+00:00"
+# The document has the same hash each time, so that a second press opens what the first has made: its times are set later.
+_NO_TIME = "2026-01-05T09:00:00+00:00"
+_STEP = timedelta(minutes=1)
+_MODEL = {"model_name": "demo"}
 TITLE = N_("Example: a weekend in Lisbon")
 CHECKPOINT = N_("First plan")
 BRANCHES = (N_("With children"), N_("On a budget"))
@@ -58,8 +62,16 @@ _ON_A_BUDGET = (
 )
 
 
-def build_example() -> Document:
-    """Build the example in the language of the request."""
+def build_example(now: datetime) -> Document:
+    """Build the example in the language of the request, as if its last message were of now."""
+    document = _build_document()
+    times = [now - number * _STEP for number in reversed(range(len(document.messages)))]
+    messages = [replace(part, created_at=at) for part, at in zip(document.messages, times, strict=True)]
+    checkpoints = [part.model_copy(update={"timestamp": times[len(_PLAN) - 1]}) for part in document.checkpoints]
+    return document.model_copy(update={"messages": messages, "checkpoints": checkpoints})
+
+
+def _build_document() -> Document:
     tree = TreeBuilder(ByteBudget())
     plan = _add_texts(tree, _PLAN, None)
     ends = [_add_texts(tree, texts, plan) for texts in (_WITH_CHILDREN, _ON_A_BUDGET)]
@@ -73,7 +85,7 @@ def build_example() -> Document:
             "name": _(CHECKPOINT),
             "description": _("Both branches go on from here."),
             "created_by": "user",
-            "timestamp": _TIME,
+            "timestamp": _NO_TIME,
             "message_id": plan.id,
             "message_count": len(_PLAN),
             "branch": branches[0]["id"],
@@ -86,15 +98,15 @@ def _add_texts(tree: TreeBuilder, texts: tuple[str, ...], after: Place | None) -
     """Add questions and answers in turn, and return the last."""
     place = after
     for number, text in enumerate(texts):
-        message = AIMessage(_(text)) if number % 2 else HumanMessage(_(text))
-        place = tree.add_message(serde.to_body(message), place, _TIME)
+        message = AIMessage(_(text), response_metadata=_MODEL) if number % 2 else HumanMessage(_(text))
+        place = tree.add_message(serde.to_body(message), place, _NO_TIME)
     assert place
     return place
 
 
 async def _open_example(services: Services, action: Action) -> Answer:
     """Go to the example. Its notice of an import would say nothing that the person does not know."""
-    document = await services.run_blocking(build_example)
+    document = await services.run_blocking(build_example, services.store.now())
     made = await services.run_blocking(transfer.import_thread, services.store, document)
     address = page_state.thread_address(made.result or "")
     return Answer(page_state.build_update(go=address, closed=str(made.version)), action.accept())
