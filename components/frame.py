@@ -6,7 +6,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from components.panels import chat, history, outage, password, people_dialog, person, threads, undo_redo
+from components.panels import chat, history, outage, person, threads, undo_redo
 from components.widgets import Icon, build_menu_item
 from server.addresses import build_address
 from words import N_, _
@@ -28,8 +28,8 @@ def build_skip_links() -> Component:
     return html.Nav(items, className="skip-links", **_aria_label(_("Skip links")))
 
 
-def build_frame(items: Sequence[Component], app_items: Sequence[Component]) -> Component:
-    """Build the bar and the three panes. The items are the panels' own in the two groups of the bar's menu."""
+def build_frame(items: Sequence[Component], app_items: Sequence[Component], person_items: Sequence[Component]) -> Component:
+    """Build the bar and the three panes. The items are the panels' own in the bar's menu: see `Panel`."""
     of_threads: Any = {"id": "threads-pane", "aria-labelledby": "threads-heading"}
     of_history: Any = {"id": "history-pane", "aria-labelledby": "history-heading"}
     threads_edge = _build_pane_edge("threads", _("Width of the conversations"), 256)
@@ -37,7 +37,7 @@ def build_frame(items: Sequence[Component], app_items: Sequence[Component]) -> C
     return html.Div(
         [
             outage.build_banner(),
-            html.Header(_build_topbar(_build_menu(items, app_items)), className="topbar"),
+            html.Header(_build_topbar(_build_menu(items, app_items, person_items)), className="topbar"),
             html.Nav([threads.layout(), threads_edge], className="pane pane-threads", **of_threads),
             html.Main(chat.layout(), id="chat", className="pane pane-chat"),
             html.Aside([history_edge, history.layout()], className="pane pane-history", **of_history),
@@ -120,7 +120,9 @@ def _build_pane_button(pane: str) -> Component:
     return html.Button(signs, id=f"show-{pane}", **described, **_aria_label(label))
 
 
-def _build_menu(items: Sequence[Component], app_items: Sequence[Component]) -> list[Component]:
+def _build_menu(
+    items: Sequence[Component], app_items: Sequence[Component], person_items: Sequence[Component]
+) -> list[Component]:
     """Build the two groups of the menu. On a phone, some items press a button for which the bar has no room."""
     for_phones: Any = [
         {"className": "menu-item when-phone", "data-press": button} for button in (undo_redo.Ids.REDO, "theme")
@@ -135,7 +137,7 @@ def _build_menu(items: Sequence[Component], app_items: Sequence[Component]) -> l
         undo_redo.build_clear_item(),
     ]
     of_conversation = [redo, *items, html.Div(changes, id=undo_redo.Ids.CHANGES, hidden=True)]
-    own = person.build_line([people_dialog.build_item(), password.build_item()])
+    own = person.build_line(person_items)
     return [
         _build_group("more-conversation", _("This conversation"), of_conversation),
         _build_group("more-app", "Waymark", [*app_items, theme, own]),

@@ -38,8 +38,6 @@ from components.panels import (
     keys,
     log,
     outage,
-    password,
-    people_dialog,
     person,
     prompts,
     restore_dialog,
@@ -95,8 +93,6 @@ PANELS: tuple[Panel, ...] = (
     toast.PANEL,
     outage.PANEL,
     person.PANEL,
-    people_dialog.PANEL,
-    password.PANEL,
     app_settings.PANEL,
     sessions.PANEL,
     audit.PANEL,
@@ -197,6 +193,7 @@ def build_parts(panels: Sequence[Panel]) -> list[Component]:
         build_frame(
             [button for panel in panels for button in panel.buttons()],
             [button for panel in panels for button in panel.app_buttons()],
+            [button for panel in panels for button in panel.person_buttons()],
         ),
         *(each for panel in panels for each in panel.list_dialogs()),
     ]

@@ -37,6 +37,8 @@ class Panel:
     # These buttons are in the bar's menu: what acts on the conversation, and what does not.
     buttons: Callable[[], Sequence[Component]] = _build_nothing
     app_buttons: Callable[[], Sequence[Component]] = _build_nothing
+    # These stand beside the name of the person who is signed in.
+    person_buttons: Callable[[], Sequence[Component]] = _build_nothing
     show: Callable[[Services, PageLocation], Properties] = lambda *_: {}
     show_turn: Callable[[Services, Turn], TurnChanges] = _change_nothing
     # Handlers are grouped by the id of the list that reports the actions.

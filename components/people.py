@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from checkpoints import NOBODY, act_for, get_acting_owner
 from words import _
 
-# These are two of the roles in checkpoints.people.account_rows.
+# These are two of the roles in checkpoints.rows.account_rows.
 ADMIN, READER = "admin", "reader"
 # The header quotes a person's name, in a page's requests and in the answers that tell a page its person.
 PERSON_HEADER = "waymark-person"

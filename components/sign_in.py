@@ -1,20 +1,11 @@
-"""The sign-in as the panels see it: the request of a callback, the sessions of its person, and the people of the server.
-
-`server.session` and `extensions.people.admin` implement it.
-"""
+"""The sign-in as the panels see it: the request of a callback, the sessions of its person, and the people of the server."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from starlette.types import Scope
-
-from checkpoints.people.account_rows import Account, Role
-from checkpoints.upkeep.person_erasure import PersonErasure
-
-if TYPE_CHECKING:
-    from checkpoints.people.accounts import Invitation
 
 _request: ContextVar[Scope] = ContextVar("request")
 
@@ -60,33 +51,9 @@ class OwnSessions(Protocol):
 
 
 class ServerPeople(Protocol):
-    """The people who sign in here. The changes are for admins, and raise `InvalidAccountError`."""
+    """The people who sign in here. What an admin asks of them is the extension's own."""
 
     @property
     def has_passwords(self) -> bool:
         """Return whether people have passwords and invitations. Otherwise a provider knows them and their roles."""
         ...
-
-    async def change_password(self, request: Scope, former: str, new: str) -> str:
-        """Change the password of a request's person. Return the problem, or an empty text."""
-        ...
-
-    async def list_people(self) -> Sequence[tuple[Account, int]]:
-        """Return the accounts, each with the number of browsers where it is signed in."""
-        ...
-
-    async def list_links(self) -> Sequence["Invitation"]: ...
-
-    async def make_link(self, request: Scope, role: Role, days: int, person: str | None = None) -> str:
-        """Make a link for a single use: for a new person, or for a new password of a person."""
-        ...
-
-    async def end_link(self, request: Scope, link_id: str) -> None: ...
-
-    async def change_role(self, request: Scope, name: str, role: Role) -> None: ...
-
-    async def count_things(self, name: str) -> PersonErasure:
-        """Count what `erase` would erase."""
-        ...
-
-    async def erase(self, request: Scope, name: str) -> PersonErasure: ...

@@ -10,13 +10,14 @@ import httpx
 import pytest
 
 from checkpoints import Store, act_for
-from checkpoints.people.account_rows import Role
 from checkpoints.people.audit_log import AuditLog
+from checkpoints.rows.account_rows import Role
 from checkpoints.values.audit_entry import AuditKind
 from components.panels import audit
-from tests import sharing, test_password
+from tests import sharing
+from tests.extensions.people import test_password
+from tests.extensions.people.test_password import Team, sign_in
 from tests.running_app import post_callback, press_row, request_panels
-from tests.test_password import Team, sign_in
 
 hire = test_password.hire  # the fixture
 BODY = "audit-dialog-body.children"

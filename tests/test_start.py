@@ -40,7 +40,7 @@ def start(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
         ("argon2", "only passwords need it"),
         ("authlib", "only AUTH=oidc needs it"),
         ("joserfc", "only AUTH=oidc needs it"),
-        ("checkpoints.people.accounts", "only AUTH=password and oidc need it"),
+        ("extensions.people.accounts", "only AUTH=password and oidc need it"),
         ("alembic", "only an older database is migrated"),
         ("babel", "English needs no catalogue"),
         ("flask_bootstrap", "only its files are served"),

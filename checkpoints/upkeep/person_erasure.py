@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from ..people.account_rows import Account, InvalidAccountError, require_other_admin, select_account
 from ..rows import audit_rows, person_rows
+from ..rows.account_rows import Account, InvalidAccountError, require_other_admin, select_account
 from ..storage import person_locks, schema, sqlite
 from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for

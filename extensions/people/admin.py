@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from starlette.types import Scope
 
 from checkpoints import RunActiveError, act_for
-from checkpoints.people.account_rows import Account, Role
-from checkpoints.people.accounts import Invitation
+from checkpoints.rows.account_rows import Account, Role
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
 from checkpoints.values.progress import Report
 from components.services import Services
 from components.transfers.long_requests import get_progress_callback
+from extensions.people.accounts import Invitation
 from extensions.people.password_sign_in import PasswordSignIn, create_token
 from extensions.people.running_answers import stop_answers
 from server.session.sessions import Session
@@ -27,7 +27,7 @@ _log = logging.getLogger("waymark.people")
 
 @dataclass(frozen=True)
 class PeopleAdmin:
-    """The sign-in of people, and what the page asks of it: see `components.sign_in.ServerPeople`."""
+    """The sign-in of people, and what the page asks of it: see `extensions.people.people_dialog`."""
 
     authentication: "PasswordSignIn | OidcSignIn"
     services: Services

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from application.extension import PeopleSignIn, ServerPart
 from application.settings import Settings
 from checkpoints import LOCAL_OWNER
-from checkpoints.people.account_rows import Role
+from checkpoints.rows.account_rows import Role
 from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from components.services import Services
 from extensions.people.forms import MAX_FORM_BYTES
@@ -79,7 +79,7 @@ def _build_password_sign_in(settings: Settings, address: str, services: Services
 
 
 def _build_oidc_sign_in(settings: Settings, address: str, services: Services) -> "OidcSignIn":
-    from checkpoints.people.identities import Identities  # noqa: PLC0415
+    from extensions.people.identities import Identities  # noqa: PLC0415
     from extensions.people.oidc_sign_in import CALLBACK_PATH, OidcPages, OidcSignIn  # noqa: PLC0415
     from extensions.people.person_sessions import PersonSessions, limit_sessions  # noqa: PLC0415
     from extensions.people.provider import Client, Provider  # noqa: PLC0415
@@ -107,10 +107,10 @@ def _build_oidc_sign_in(settings: Settings, address: str, services: Services) ->
 
 
 def _make_parts(settings: Settings, address: str, services: Services, sessions: "PersonSessions") -> "SignInParts":
-    from checkpoints.people.accounts import Accounts  # noqa: PLC0415
-    from checkpoints.people.sign_in_counters import SignInCounters  # noqa: PLC0415
+    from extensions.people.accounts import Accounts  # noqa: PLC0415
     from extensions.people.person_sign_in import SignInParts  # noqa: PLC0415
     from extensions.people.running_answers import stop_answers  # noqa: PLC0415
+    from extensions.people.sign_in_counters import SignInCounters  # noqa: PLC0415
     from extensions.people.sign_in_limits import SignInLimits  # noqa: PLC0415
 
     return SignInParts(

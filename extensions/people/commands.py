@@ -23,8 +23,8 @@ def print_invitation(arguments: Namespace, settings: Settings) -> int:
     """Print a link for a new person, or for a new password. It works beside a running server."""
     if settings.auth != "password":
         return print_refusal("Links are for AUTH=password: no other way in has people of its own.")
-    from checkpoints.people.account_rows import InvalidAccountError, Role  # noqa: PLC0415
-    from checkpoints.people.accounts import Accounts  # noqa: PLC0415
+    from checkpoints.rows.account_rows import InvalidAccountError, Role  # noqa: PLC0415
+    from extensions.people.accounts import Accounts  # noqa: PLC0415
     from extensions.people.pages import JOIN_PATH  # noqa: PLC0415
 
     token = secrets.token_urlsafe(32)
@@ -41,7 +41,7 @@ def print_invitation(arguments: Namespace, settings: Settings) -> int:
 
 def readmit_person(arguments: Namespace, settings: Settings) -> int:
     """Let an erased person sign in at the provider again. It works beside a running server."""
-    from checkpoints.people.identities import Identities  # noqa: PLC0415
+    from extensions.people.identities import Identities  # noqa: PLC0415
 
     with closing(_open_beside(settings.connection_url)) as database:
         if not Identities(Store(database)).readmit(arguments.code):

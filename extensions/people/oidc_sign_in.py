@@ -13,17 +13,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
-from checkpoints.people.account_rows import Account, Role
-from checkpoints.people.identities import Admission, ErasedPersonError, Identities
-from checkpoints.people.stored_sessions import AccountChangedError
+from checkpoints.rows.account_rows import Account, Role
 from extensions.people import sign_in_limits
 from extensions.people.forms import clean_next_path, read_next_path
+from extensions.people.identities import Admission, ErasedPersonError, Identities
 from extensions.people.pages import Pages
 from extensions.people.person_sign_in import PersonSignIn, SignInParts
 from extensions.people.provider import Provider
 from extensions.people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
 from extensions.people.sign_in_errors import CANCELLED, NO_GROUP, OUTDATED, REPORTED, SURPLUS, SignInError, UnreachableError
 from extensions.people.sign_in_limits import Counter
+from extensions.people.stored_sessions import AccountChangedError
 from server.addresses import build_address
 from server.answers import build_refresh
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop

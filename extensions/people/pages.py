@@ -10,7 +10,7 @@ from pathlib import Path
 
 from starlette.responses import HTMLResponse
 
-from checkpoints.people.account_rows import MAX_PASSWORD_CHARS, MAX_PERSON_NAME_CHARS, MIN_PASSWORD_CHARS
+from checkpoints.rows.account_rows import MAX_PASSWORD_CHARS, MAX_PERSON_NAME_CHARS, MIN_PASSWORD_CHARS
 from server.addresses import build_address
 from server.answers import LOST_FILES
 from server.session.session_authentication import SIGN_IN_PATH

@@ -16,16 +16,16 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from checkpoints import StoreUnavailableError
-from checkpoints.people.account_rows import Account, InvalidAccountError, Role, clean_person_name
-from checkpoints.people.accounts import THE_SERVER
-from checkpoints.people.stored_sessions import AccountChangedError
+from checkpoints.rows.account_rows import Account, InvalidAccountError, Role, clean_person_name
 from checkpoints.values.names import fold_person_name
 from extensions.people import sign_in_limits
+from extensions.people.accounts import THE_SERVER
 from extensions.people.forms import clean_next_path, read_next_path
 from extensions.people.pages import JOIN_PATH, Pages
 from extensions.people.passwords import Passwords, TooBusyError, check_password
 from extensions.people.person_sign_in import PersonSignIn, SignInParts
 from extensions.people.sign_in_limits import Counter
+from extensions.people.stored_sessions import AccountChangedError
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
 from server.client_address import read_client_address
 from server.session.session_authentication import list_cookie_values

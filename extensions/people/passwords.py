@@ -9,7 +9,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from checkpoints.people.account_rows import MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS, InvalidAccountError
+from checkpoints.rows.account_rows import MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS, InvalidAccountError
 from checkpoints.values.sentence import sentence
 
 MIN_DIFFERENT_CHARS = 5

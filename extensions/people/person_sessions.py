@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from typing import ParamSpec, TypeVar
 
 from checkpoints import Store, StoreUnavailableError
-from checkpoints.people.stored_sessions import SessionLimits, StoredSession, StoredSessions
+from extensions.people.stored_sessions import SessionLimits, StoredSession, StoredSessions
 from server.session.sessions import (
     MAX_IDLE_SECONDS,
     MAX_SESSION_SECONDS,

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from checkpoints.people.accounts import Accounts
+from extensions.people.accounts import Accounts
 from extensions.people.person_sessions import PersonSessions
 from extensions.people.sign_in_limits import SignInLimits
 from server.client_address import Network

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checkpoints.people.account_rows import Role
+from checkpoints.rows.account_rows import Role
 
 Claims = Mapping[str, Any]
 MAX_TEXT_CHARS = 100

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError
-from checkpoints.people.accounts import InvalidInvitationError
+from extensions.people.accounts import InvalidInvitationError
 from extensions.people.admin import PeopleAdmin
 from extensions.people.forms import clean_next_path, read_form
 from extensions.people.pages import JOIN_PATH

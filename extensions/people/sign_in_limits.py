@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from checkpoints.people.sign_in_counters import Key, Moments, SignInCounters
+from extensions.people.sign_in_counters import Key, Moments, SignInCounters
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from pathlib import Path
 from argon2 import PasswordHasher
 
 from checkpoints import Database, Store, act_for
-from checkpoints.people.account_rows import Role
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.rows import usage_rows
+from checkpoints.rows.account_rows import Role
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.values.audit_entry import AuditKind
+from extensions.people.accounts import Accounts
 from tests.checkpoints.conversations import new
 from tests.e2e.test_password import PASSWORD
 

@@ -8,11 +8,11 @@ from argon2 import PasswordHasher
 from playwright.sync_api import Browser, expect
 
 from checkpoints import Database, Store, act_for
-from checkpoints.people.account_rows import Role
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.members import Members
+from checkpoints.rows.account_rows import Role
 from checkpoints.values.limits import MAX_MEMBERS_OF_THREAD
 from checkpoints.values.model import ThreadRole
+from extensions.people.accounts import Accounts
 from tests.browser import PATIENCE_MS
 from tests.checkpoints.conversations import new
 from tests.components.transfers.test_html_export import HOSTILE

@@ -17,9 +17,9 @@ from app import App, create_app
 from application.settings import Settings
 from checkpoints import Store, act_for
 from checkpoints.interchange import transfer
-from checkpoints.people.account_rows import InvalidAccountError, Role
-from checkpoints.people.accounts import Accounts
+from checkpoints.rows.account_rows import InvalidAccountError, Role
 from checkpoints.values.sentence import sentence
+from extensions.people.accounts import Accounts
 from server.serving import open_listener
 from tests.browser import PATIENCE_MS
 from tests.components.transfers.test_long_requests import hold_at, write_long

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from checkpoints import ConflictError, Store, act_for
-from checkpoints.people.account_rows import InvalidAccountError, Role
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
+from checkpoints.rows.account_rows import InvalidAccountError, Role
 from checkpoints.rows.audit_rows import Client, note_client
 from checkpoints.upkeep import erasure
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values.audit_entry import ERASED_PREFIX, AuditEntry, AuditKind
 from checkpoints.values.model import ThreadRole
+from extensions.people.accounts import Accounts
 from tests.checkpoints.conversations import talked
-from tests.checkpoints.people.test_accounts import add, fill_at_rest
 from tests.conftest import Clock
+from tests.extensions.people.test_accounts import add, fill_at_rest
 
 
 @pytest.fixture

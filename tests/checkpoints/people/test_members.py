@@ -25,12 +25,11 @@ from checkpoints import (
 )
 from checkpoints.interchange import reading, transfer
 from checkpoints.people import members
-from checkpoints.people.account_rows import Role
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
 from checkpoints.person_limits import LimitReachedError, PersonLimits, PersonMeter
 from checkpoints.rows import member_rows, thread_rows, usage_rows
+from checkpoints.rows.account_rows import Role
 from checkpoints.rows.member_rows import Member
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.rows.value_rows import Value, insert_values, select_values
@@ -51,6 +50,7 @@ from checkpoints.values.limits import MAX_MEMBER_NAME_CHARS
 from checkpoints.values.model import ListPlace, ThreadRole
 from components.panels import share_dialog
 from components.replies import to_plain
+from extensions.people.accounts import Accounts
 from server import trusted_proxy
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new

@@ -8,19 +8,19 @@ import sqlalchemy as sa
 
 from checkpoints import Checkpoint, CheckpointNotFoundError, Store, ThreadNotFoundError, act_for
 from checkpoints.interchange.redaction import Redaction
-from checkpoints.people.account_rows import Role
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.shares import NewShare, Shares
 from checkpoints.rows import checkpoint_rows
+from checkpoints.rows.account_rows import Role
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure
 from checkpoints.values.audit_entry import AuditKind
 from checkpoints.values.errors import InvalidShareError, ReadOnlyError, ShareNotFoundError
 from checkpoints.values.limits import MAX_SHARE_DAYS, MAX_SHARES_OF_THREAD
+from extensions.people.accounts import Accounts
 from tests.checkpoints.conversations import talked
-from tests.checkpoints.people.test_accounts import add, fill_at_rest
 from tests.conftest import Clock
+from tests.extensions.people.test_accounts import add, fill_at_rest
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import EVERYBODY, Database, Store, StoreUnavailableError, ThreadNotFoundError, act_for
-from checkpoints.people.account_rows import Role
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.rows import usage_rows
+from checkpoints.rows.account_rows import Role
 from checkpoints.rows.value_rows import Value, insert_values
 from checkpoints.storage import schema
 from checkpoints.storage.ownership import find_role
@@ -19,6 +18,7 @@ from checkpoints.storage.postgresql import POOL_SIZE
 from checkpoints.values.audit_entry import AuditKind
 from checkpoints.values.model import ThreadRole
 from extensions.fleet.workers import Workers
+from extensions.people.accounts import Accounts
 from tests.people import Things, fill
 from tests.postgres import Postgres
 

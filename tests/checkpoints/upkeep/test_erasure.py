@@ -33,9 +33,9 @@ from tests.checkpoints import shapes
 from tests.checkpoints.conversations import count, dump, names, new, picture, state, talked, texts
 from tests.checkpoints.graph_states.graphs import ask, make_graph, read_channels
 from tests.checkpoints.interchange.test_transfer import with_stray
-from tests.checkpoints.people.test_erasure_races import PATIENCE, pause_at
 from tests.checkpoints.upkeep.test_verification import lived
 from tests.checkpoints.values.test_files import PICTURE, asking
+from tests.extensions.people.test_erasure_races import PATIENCE, pause_at
 
 SECRET = "the word that nobody may ever find again"
 

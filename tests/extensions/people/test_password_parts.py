@@ -14,13 +14,13 @@ from argon2 import PasswordHasher, extract_parameters
 from application.commands.arguments import parse_arguments
 from application.settings import Settings
 from checkpoints import EVERYBODY, Database, Store, act_for
-from checkpoints.people.account_rows import Role
-from checkpoints.people.accounts import Accounts
-from checkpoints.people.sign_in_counters import SignInCounters
+from checkpoints.rows.account_rows import Role
 from checkpoints.storage import schema
 from extensions.people import passwords
+from extensions.people.accounts import Accounts
 from extensions.people.commands import COMMANDS, print_invitation
 from extensions.people.passwords import Passwords, TooBusyError
+from extensions.people.sign_in_counters import SignInCounters
 from extensions.people.sign_in_limits import Allowance, Counter, SignInLimits
 from server.client_address import read_client_address
 from tests.conftest import Clock

@@ -11,15 +11,8 @@ from itertools import count
 
 import sqlalchemy as sa
 
-from ..rows import audit_rows, session_rows
-from ..storage import schema
-from ..storage.database import retry_contended
-from ..storage.ownership import EVERYBODY, act_for
-from ..store import Store
-from ..values.audit_entry import THE_COMMAND_LINE, AuditKind
-from ..values.errors import StateError
-from ..values.sentence import sentence
-from .account_rows import (
+from checkpoints.rows import audit_rows, session_rows
+from checkpoints.rows.account_rows import (
     MAX_PERSON_NAME_CHARS,
     Account,
     InvalidAccountError,
@@ -30,6 +23,13 @@ from .account_rows import (
     replace_role,
     select_account,
 )
+from checkpoints.storage import schema
+from checkpoints.storage.database import retry_contended
+from checkpoints.storage.ownership import EVERYBODY, act_for
+from checkpoints.store import Store
+from checkpoints.values.audit_entry import THE_COMMAND_LINE, AuditKind
+from checkpoints.values.errors import StateError
+from checkpoints.values.sentence import sentence
 
 # The characters of an identity that tell the people of a server apart.
 CODE_CHARS = 12

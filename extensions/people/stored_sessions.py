@@ -10,13 +10,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..rows.thread_rows import from_time
-from ..storage import schema
-from ..storage.database import retry_contended
-from ..storage.ownership import EVERYBODY, act_for
-from ..store import Store
-from ..values.errors import StateError
-from ..values.sentence import sentence
+from checkpoints.rows.thread_rows import from_time
+from checkpoints.storage import schema
+from checkpoints.storage.database import retry_contended
+from checkpoints.storage.ownership import EVERYBODY, act_for
+from checkpoints.store import Store
+from checkpoints.values.errors import StateError
+from checkpoints.values.sentence import sentence
 
 _session, _person = schema.session.c, schema.person.c
 _MICROSECONDS = 1_000_000

@@ -6,14 +6,14 @@ from functools import partial
 import pytest
 
 from checkpoints import Store
-from checkpoints.people.account_rows import Role
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
-from checkpoints.people.identities import CODE_CHARS, ErasedPersonError, Identities, hash_identity
-from checkpoints.people.stored_sessions import SessionLimits, StoredSession, StoredSessions
+from checkpoints.rows.account_rows import Role
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values.audit_entry import THE_COMMAND_LINE, AuditKind
-from tests.checkpoints.people.test_accounts import add, fill_at_rest
+from extensions.people.accounts import Accounts
+from extensions.people.identities import CODE_CHARS, ErasedPersonError, Identities, hash_identity
+from extensions.people.stored_sessions import SessionLimits, StoredSession, StoredSessions
+from tests.extensions.people.test_accounts import add, fill_at_rest
 
 ISSUER = "https://id.example"
 

@@ -6,14 +6,14 @@ from itertools import count
 import pytest
 
 from checkpoints import EVERYBODY, Runs, RunState, Store, act_for
-from checkpoints.people.account_rows import InvalidAccountError, Role
-from checkpoints.people.accounts import Accounts, InvalidInvitationError
-from checkpoints.people.stored_sessions import AccountChangedError, SessionLimits, StoredSession, StoredSessions
+from checkpoints.rows.account_rows import InvalidAccountError, Role
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.storage import schema
 from checkpoints.upkeep.person_erasure import erase_person, plan_person_erasure
 from checkpoints.upkeep.verification import verify
 from checkpoints.values.errors import ReadOnlyError
+from extensions.people.accounts import Accounts, InvalidInvitationError
+from extensions.people.stored_sessions import AccountChangedError, SessionLimits, StoredSession, StoredSessions
 from tests.checkpoints import tables
 from tests.conftest import Clock
 from tests.people import Things, fill

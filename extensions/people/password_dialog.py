@@ -11,7 +11,7 @@ from dash_bootstrap_components import Button, Form, Label, ModalFooter
 from dash_bootstrap_components import Input as TextInput
 from pydantic import Field
 
-from checkpoints.people.account_rows import MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS
+from checkpoints.rows.account_rows import MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS
 from components import page_state
 from components.dialog import (
     build_closing_button,
@@ -29,6 +29,7 @@ from components.services import Services
 from components.shapes import MalformedRequestError
 from components.sign_in import get_request
 from components.widgets import build_menu_item
+from extensions.people.server_people import get_people
 from words import _
 
 Password = Annotated[str, Field(max_length=MAX_PASSWORD_CHARS)]
@@ -95,9 +96,10 @@ def register(app: Dash, services: Services) -> None:
         on_error=partial(report_in, Ids.DIALOG),
     )
     async def save(__: Any, former: Password, new: Password) -> tuple[Any, Any]:
-        if services.people is None or not services.people.has_passwords:
+        people = get_people(services)
+        if people is None or not people.has_passwords:
             raise MalformedRequestError(_("Not found."))
-        if problem := await services.people.change_password(get_request(), former, new):
+        if problem := await people.change_password(get_request(), former, new):
             show_problem(Ids.DIALOG, problem)
             return no_update, no_update
         return False, page_state.report_problem(_("The password is changed. Your other browsers are signed out."))
@@ -107,4 +109,4 @@ def show(services: Services, _: PageLocation) -> Properties:
     return {Ids.BUTTON: {"hidden": services.people is None or not services.people.has_passwords}}
 
 
-PANEL = Panel(register=register, dialogs=build_dialogs, show=show)
+PANEL = Panel(register=register, dialogs=build_dialogs, show=show, person_buttons=lambda: [build_item()])

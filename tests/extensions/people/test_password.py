@@ -24,20 +24,20 @@ from app import App, create_app
 from application.composition import page_server
 from application.settings import Settings
 from checkpoints import Database, RunState, Store, StoreUnavailableError, act_for
-from checkpoints.people.account_rows import InvalidAccountError, Role
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.members import Members
-from checkpoints.people.sign_in_counters import SignInCounters
-from checkpoints.people.stored_sessions import AccountChangedError, StoredSession, StoredSessions
+from checkpoints.rows.account_rows import InvalidAccountError, Role
 from checkpoints.values.model import ThreadRole
 from checkpoints.values.progress import Progress
 from checkpoints.values.sentence import sentence
 from components.transfers.long_requests import LongRequest
 from extensions.people import passwords, sign_in_limits
+from extensions.people.accounts import Accounts
 from extensions.people.admin import PeopleAdmin
 from extensions.people.password_sign_in import PasswordSignIn
 from extensions.people.person_sessions import LIMITS
+from extensions.people.sign_in_counters import SignInCounters
 from extensions.people.sign_in_limits import SignInLimits
+from extensions.people.stored_sessions import AccountChangedError, StoredSession, StoredSessions
 from server import request_rate
 from server.session.sessions import NewSession
 from tests import people_dialog, walk

@@ -9,11 +9,11 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from ..rows.thread_rows import from_time, to_time
-from ..storage import schema
-from ..storage.database import retry_contended
-from ..storage.ownership import EVERYBODY, act_for
-from ..store import Store
+from checkpoints.rows.thread_rows import from_time, to_time
+from checkpoints.storage import schema
+from checkpoints.storage.database import retry_contended
+from checkpoints.storage.ownership import EVERYBODY, act_for
+from checkpoints.store import Store
 
 # The names and addresses a counter counts by.
 Key = tuple[str, ...]

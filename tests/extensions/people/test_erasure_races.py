@@ -11,12 +11,11 @@ import pytest
 
 from checkpoints import EVERYBODY, Caller, NewMessage, Run, RunState, Store, act_for
 from checkpoints.changes import thread_edits, titles
-from checkpoints.people.account_rows import Role
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
 from checkpoints.person_limits import PersonLimits
 from checkpoints.rows import audit_rows, operation_rows, person_rows, run_rows, usage_rows
+from checkpoints.rows.account_rows import Role
 from checkpoints.rows.audit_rows import Client, note_client
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.saved_prompts import SavedPrompts
@@ -34,6 +33,7 @@ from checkpoints.values.errors import (
 )
 from checkpoints.values.model import ThreadRole
 from extensions.fleet.kept_uploads import KeptUploads
+from extensions.people.accounts import Accounts
 from tests.checkpoints.conversations import new
 from tests.checkpoints.people.houses import House, wait_for_lock_or_end
 

@@ -22,12 +22,12 @@ from app import App, create_app
 from application.commands.arguments import parse_arguments
 from application.composition import page_server
 from application.settings import Settings
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values.audit_entry import AuditKind
 from components.views.audit_sentences import describe_entry
 from extensions.people import sign_in_limits
+from extensions.people.accounts import Accounts
 from extensions.people.commands import COMMANDS, readmit_person
 from extensions.people.oidc_sign_in import OidcSignIn
 from server.bounded_log import MAX_LINES

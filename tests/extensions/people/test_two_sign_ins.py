@@ -14,20 +14,20 @@ from app import App, create_app
 from application.settings import Settings
 from checkpoints import EVERYBODY, act_for
 from checkpoints.interchange import transfer
-from checkpoints.people.account_rows import Role
-from checkpoints.people.accounts import Accounts
+from checkpoints.rows.account_rows import Role
 from checkpoints.values.progress import Progress
 from components.transfers.long_requests import HEADER
 from extensions.fleet import shared_requests
 from extensions.fleet.followed_requests import FollowedRequests
 from extensions.people import passwords
+from extensions.people.accounts import Accounts
 from tests import people_dialog, walk
 from tests.agent.run.wires import until
 from tests.checkpoints import tables
 from tests.components.transfers.test_long_requests import hold_at, write_long
+from tests.extensions.people.test_password import CHEAP, GOOD, URL, is_in, sign_in
 from tests.page_key import read_page_key
 from tests.running_app import post_callback
-from tests.test_password import CHEAP, GOOD, URL, is_in, sign_in
 
 pytestmark = pytest.mark.slow
 Browser = httpx.AsyncClient

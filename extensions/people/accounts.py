@@ -11,16 +11,8 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from ..rows import audit_rows, person_rows, session_rows
-from ..rows.thread_rows import from_time, to_time
-from ..storage import schema
-from ..storage.database import retry_contended
-from ..storage.ownership import EVERYBODY, act_for
-from ..store import Store, new_id
-from ..values.audit_entry import AuditKind
-from ..values.errors import StateError
-from ..values.sentence import sentence
-from .account_rows import (
+from checkpoints.rows import audit_rows, person_rows, session_rows
+from checkpoints.rows.account_rows import (
     Account,
     InvalidAccountError,
     Role,
@@ -33,6 +25,14 @@ from .account_rows import (
     select_account,
     to_account,
 )
+from checkpoints.rows.thread_rows import from_time, to_time
+from checkpoints.storage import schema
+from checkpoints.storage.database import retry_contended
+from checkpoints.storage.ownership import EVERYBODY, act_for
+from checkpoints.store import Store, new_id
+from checkpoints.values.audit_entry import AuditKind
+from checkpoints.values.errors import StateError
+from checkpoints.values.sentence import sentence
 
 MAX_INVITATIONS = 200
 MAX_INVITATION_DAYS = 90

@@ -9,7 +9,7 @@ from dash_bootstrap_components import Form, Label, Select
 from dash_bootstrap_components import Input as Field
 
 from checkpoints import get_acting_owner
-from checkpoints.people.account_rows import MAX_PERSON_NAME_CHARS, Account, Role
+from checkpoints.rows.account_rows import MAX_PERSON_NAME_CHARS, Account, Role
 from checkpoints.upkeep.person_erasure import PersonErasure
 from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from components.dialog import build_row_button
@@ -18,7 +18,7 @@ from components.widgets import Time
 from words import N_, _, arrange, ngettext
 
 if TYPE_CHECKING:
-    from checkpoints.people.accounts import Invitation
+    from extensions.people.accounts import Invitation
 
 ROLES = {Role.ADMIN: N_("Admin"), Role.MEMBER: N_("Member"), Role.READER: N_("Reader")}
 DAYS = (1, 7, 30)

@@ -6,7 +6,7 @@ To everybody else they are not there. A provider of sign-ins gives the roles its
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, html, no_update
 from dash.development.base_component import Component
@@ -14,9 +14,9 @@ from dash.exceptions import PreventUpdate
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from checkpoints.people.account_rows import MAX_PERSON_NAME_CHARS, InvalidAccountError, Role
+from checkpoints.rows.account_rows import MAX_PERSON_NAME_CHARS, InvalidAccountError, Role
 from checkpoints.values.sentence import sentence
-from components import link_field, people_lists
+from components import link_field
 from components.dialog import ReadDialog, changed_output, find_pressed_row, mark_change, report_in, rows_of
 from components.page_state import PageLocation
 from components.panel import Panel
@@ -24,9 +24,14 @@ from components.people import ADMIN, get_acting_role
 from components.properties import Properties, find_triggered_value, set_properties
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape
-from components.sign_in import ServerPeople, get_request
+from components.sign_in import get_request
 from components.widgets import build_menu_item
+from extensions.people import people_lists
+from extensions.people.server_people import get_people
 from words import N_, _
+
+if TYPE_CHECKING:
+    from extensions.people.admin import PeopleAdmin
 
 TITLE = N_("People")
 PASSWORD_LINK_DAYS = 1
@@ -66,8 +71,8 @@ def show(services: Services, _: PageLocation) -> Properties:
     return {Ids.BUTTON: {"hidden": services.people is None or get_acting_role() != ADMIN}}
 
 
-def _require_people(services: Services, *, with_passwords: bool = True) -> ServerPeople:
-    people = services.people
+def _require_people(services: Services, *, with_passwords: bool = True) -> "PeopleAdmin":
+    people = get_people(services)
     if people is None or get_acting_role() != ADMIN or (with_passwords and not people.has_passwords):
         raise MalformedRequestError(_("Not found."))
     return people
@@ -203,4 +208,4 @@ ERASURE = ReadDialog(
     close=N_("Cancel"),
     states=[ERASED_PERSON, State(rows_of(people_lists.NAME), "value")],
 )
-PANEL = Panel(register=register, read_dialogs=[DIALOG, ERASURE], show=show)
+PANEL = Panel(register=register, read_dialogs=[DIALOG, ERASURE], show=show, person_buttons=lambda: [build_item()])

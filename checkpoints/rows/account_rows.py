@@ -7,14 +7,14 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
-from ..rows import audit_rows, person_rows, session_rows
-from ..rows.thread_rows import from_time, to_time
 from ..storage import schema
 from ..storage.ownership import LOCAL_OWNER
 from ..values.audit_entry import THE_COMMAND_LINE, AuditKind
 from ..values.errors import StateError
 from ..values.names import clean_name, fold_person_name, make_skeleton
 from ..values.sentence import sentence
+from . import audit_rows, person_rows, session_rows
+from .thread_rows import from_time, to_time
 
 MAX_PERSON_NAME_CHARS = 80
 MIN_PASSWORD_CHARS = 12
