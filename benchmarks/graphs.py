@@ -25,7 +25,7 @@ from benchmarks.kept_state import KeptState
 from benchmarks.langgraph_manager import ChatState, DeltaChatState
 from benchmarks.measuring import Bar, Report, Section
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 
 SIZES = (40, 400, 1_000)  # turns
 QUICK_SIZES = (40, 100)

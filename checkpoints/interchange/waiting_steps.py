@@ -75,7 +75,7 @@ class StepReader:
 
     def read_step(self, root: StoredState) -> WaitingStep | None:
         """Return the step after a state as it waits; None where it does not, or has something that no text carries."""
-        from ..graph_states.open_subgraphs import select_step_subgraphs  # noqa: PLC0415  (it needs LangGraph's checkpoints)
+        from ..langgraph.open_subgraphs import select_step_subgraphs  # noqa: PLC0415  (it needs LangGraph's checkpoints)
 
         is_standing, connection = root.number == self.thread.state_id, self.connection
         try:

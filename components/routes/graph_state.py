@@ -42,7 +42,7 @@ from server.addresses import build_address
 from words import _, ngettext, say
 
 if TYPE_CHECKING:
-    from checkpoints.graph_states.state_views import Channel
+    from checkpoints.langgraph.state_views import Channel
 
 # A larger stored value is not shown as a tree.
 MAX_TREE_BYTES = 500_000
@@ -127,8 +127,8 @@ def _describe_subgraphs(
 
 def _list_subgraphs(store: Store, thread_id: str, place: str) -> Mapping[tuple[str, int], tuple[str, int]]:
     """Return the namespaces and states of the subgraphs waiting at a place, by name and number among equal names."""
-    from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415  (as below)
-    from checkpoints.graph_states.open_subgraphs import list_open_subgraphs  # noqa: PLC0415  (as below)
+    from checkpoints.langgraph import WaymarkSaver  # noqa: PLC0415  (as below)
+    from checkpoints.langgraph.open_subgraphs import list_open_subgraphs  # noqa: PLC0415  (as below)
 
     run_ids: Sequence[str] = ()
     if not place:
@@ -213,13 +213,13 @@ class _SideWriter:
 def _list_channels(store: Store, thread_id: str, number: int | None) -> Mapping[str, "Channel"]:
     if number is None:
         return {}
-    from checkpoints.graph_states.state_views import list_channels  # noqa: PLC0415  (LangGraph: few conversations have states)
+    from checkpoints.langgraph.state_views import list_channels  # noqa: PLC0415  (LangGraph: few conversations have states)
 
     return list_channels(store.database, thread_id, number)
 
 
 def _read_channel_value(store: Store, thread_id: str, channel: "Channel", max_items: int | None = None) -> object:
-    from checkpoints.graph_states.state_views import read_plain_value  # noqa: PLC0415  (as above)
+    from checkpoints.langgraph.state_views import read_plain_value  # noqa: PLC0415  (as above)
 
     return read_plain_value(store.database, thread_id, channel, max_items)
 

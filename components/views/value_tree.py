@@ -123,7 +123,7 @@ def describe_count(kind: str, count: int) -> str:
 
 
 def _find_kind(value: Any) -> Literal["object", "list", "messages"]:
-    """Return the kind of an object or list. `checkpoints.graph_states` gives messages as objects named after their class."""
+    """Return the kind of an object or list. `checkpoints.langgraph` gives messages as objects named after their class."""
     if isinstance(value, dict):
         return "object"
     return "messages" if value and all(map(_is_message, value)) else "list"

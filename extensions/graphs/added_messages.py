@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from checkpoints import NewMessage
-from checkpoints.graph_states.channel_values import unwrap_value
+from checkpoints.langgraph.channel_values import unwrap_value
 from extensions.graphs.delegated_work import read_body
 
 

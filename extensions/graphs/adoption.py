@@ -8,7 +8,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
-from checkpoints.graph_states.whole_channels import make_channels_whole
+from checkpoints.langgraph.whole_channels import make_channels_whole
 from extensions.graphs.opening import AnyGraph
 
 

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 from agent.marks import CallKey, QuestionMark
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, NewMessage, Store
-from checkpoints.graph_states.channel_values import unwrap_value
+from checkpoints.langgraph.channel_values import unwrap_value
 from checkpoints.values import serde
 from checkpoints.values.limits import describe_excess
 from extensions.graphs.message_channel import list_messages

@@ -21,7 +21,7 @@ from agent.subagents.delegation import load_last_turn
 from agent.time_travel.executor import TimeTravelExecutor
 from agent.tools.decisions import AwaitingDecision, Decision
 from checkpoints import Run, Runs, StateError, Store
-from checkpoints.graph_states.open_subgraphs import read_open_subgraphs
+from checkpoints.langgraph.open_subgraphs import read_open_subgraphs
 from checkpoints.values.limits import MAX_ANSWER_CHARS
 from checkpoints.values.standing_answers import StandingAnswers
 from extensions.graphs.catalog import GraphCatalog

@@ -9,8 +9,8 @@ from langchain_core.messages import BaseMessage
 from agent.marks import InputsMark
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, Message, MessageStatus, Store, UnfitMessageError
-from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.message_authors import read_for_graph
+from checkpoints.langgraph import WaymarkSaver
+from checkpoints.langgraph.message_authors import read_for_graph
 
 _FIRST_READ_MESSAGES = 8  # more than a turn without tools has
 MAX_PATH_SECONDS = 15.0  # of the database, for all messages of a conversation

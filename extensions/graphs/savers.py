@@ -3,7 +3,7 @@
 import threading
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from extensions.graphs.definitions import MESSAGES_CHANNEL
 from extensions.graphs.message_channel import MessagesChannel
 

@@ -11,8 +11,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Chec
 from agent.events import Event, HeadMoved
 from agent.run.recorder import RunRecorder, WrittenMessage
 from checkpoints import NewMessage, Store
-from checkpoints.graph_states.handed_states import OF_ATTEMPT
-from checkpoints.graph_states.open_subgraphs import list_path
+from checkpoints.langgraph.handed_states import OF_ATTEMPT
+from checkpoints.langgraph.open_subgraphs import list_path
 from checkpoints.values.graph_state import LOST_KINDS_KEY, is_own_channel
 from extensions.graphs.added_messages import AddedMessages
 from extensions.graphs.delegated_work import MAX_NEW_MESSAGES, DelegatedWork

@@ -11,7 +11,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from pydantic import BaseModel
 
 from agent.run.outcome import OwnCodeError, locate_error
-from checkpoints.graph_states.channel_values import unwrap_value
+from checkpoints.langgraph.channel_values import unwrap_value
 from checkpoints.values.sentence import sentence
 
 _PLAIN = (dict, list, tuple, str, int, float, bool, bytes, type(None))

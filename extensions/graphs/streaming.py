@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from agent.events import GraphProgress
-from checkpoints.graph_states.open_subgraphs import list_path
+from checkpoints.langgraph.open_subgraphs import list_path
 from checkpoints.values.text import shorten_line
 from extensions.graphs.delegated_work import DelegatedWork
 from extensions.graphs.reporter import MessageText, Reporter

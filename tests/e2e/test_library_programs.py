@@ -16,7 +16,7 @@ PROGRAM = """
 import sys
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
-from waymark_checkpoints.graph_states import WaymarkSaver
+from waymark_checkpoints.langgraph import WaymarkSaver
 
 class State(MessagesState, total=False):
     turns: int

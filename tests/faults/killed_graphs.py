@@ -15,9 +15,9 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver, state_puts
+from checkpoints.langgraph import WaymarkSaver, state_puts
 from checkpoints.rows import write_rows
-from tests.checkpoints.graph_states.graphs import Graph, ask, make_config, make_graph
+from tests.checkpoints.langgraph.graphs import Graph, ask, make_config, make_graph
 
 QUESTIONS = ["hello", "tool", "mark", "approve", "forget"]
 NOTES_A_RUN = 3

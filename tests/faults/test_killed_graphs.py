@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.rows import state_rows, write_rows
 from checkpoints.rows.state_rows import StoredState
 from checkpoints.upkeep import verification
-from tests.checkpoints.graph_states.graphs import Graph, ask, make_config, read_channels, read_texts
+from tests.checkpoints.langgraph.graphs import Graph, ask, make_config, read_channels, read_texts
 from tests.faults import killed_graphs
 from tests.postgres import Postgres
 from tests.rounds import Rounds

@@ -13,9 +13,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
 from checkpoints import Database, Store
-from checkpoints.graph_states import StaleWriterError, WaymarkSaver
+from checkpoints.langgraph import StaleWriterError, WaymarkSaver
 from checkpoints.upkeep import verification
-from tests.checkpoints.graph_states.graphs import Graph, ask, make_graph, read_channels, read_texts
+from tests.checkpoints.langgraph.graphs import Graph, ask, make_graph, read_channels, read_texts
 from tests.rounds import Rounds
 
 PAIRS_A_THREAD = 10

@@ -13,13 +13,13 @@ from agent.preparation.requests import (
     TooManyArgumentsError,
 )
 from checkpoints import Caller, Database, RunState, StateError, Store
-from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.values.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
 from checkpoints.values.serde import MAX_SURROGATES
 from tests.agent.running import Running
 from tests.agent.tools.test_decisions import decide, play
-from tests.checkpoints.graph_states.graphs import ask, make_graph, read_texts
+from tests.checkpoints.langgraph.graphs import ask, make_graph, read_texts
 from tests.fakes.openai import Call, FakeOpenAI, Say
 from tests.rounds import sample
 

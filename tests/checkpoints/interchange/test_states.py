@@ -13,17 +13,17 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 
 from checkpoints import Database, InvalidDocumentError, NewMessage, Store
-from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.state_views import list_channels
 from checkpoints.interchange import reading, state_checks, transfer, waymark
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.langgraph import WaymarkSaver
+from checkpoints.langgraph.state_views import list_channels
 from checkpoints.storage import schema
 from checkpoints.upkeep import verification
 from tests.attachments import png
 from tests.checkpoints import shapes
-from tests.checkpoints.graph_states.graphs import Channels, ask, make_config, make_graph, read_channels, read_texts
-from tests.checkpoints.graph_states.test_properties import STEPS, Comparison
-from tests.checkpoints.graph_states.test_runs import is_whole, make_nested_graph
+from tests.checkpoints.langgraph.graphs import Channels, ask, make_config, make_graph, read_channels, read_texts
+from tests.checkpoints.langgraph.test_properties import STEPS, Comparison
+from tests.checkpoints.langgraph.test_runs import is_whole, make_nested_graph
 from tests.rounds import given_examples
 
 Json = dict[str, Any]

@@ -11,11 +11,11 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from checkpoints import Database, InvalidDocumentError, Store
-from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.open_subgraphs import read_open_subgraphs
 from checkpoints.interchange import reading, transfer
-from tests.checkpoints.graph_states.graphs import Channels, Graph, ask, make_config
-from tests.checkpoints.graph_states.test_runs import is_whole
+from checkpoints.langgraph import WaymarkSaver
+from checkpoints.langgraph.open_subgraphs import read_open_subgraphs
+from tests.checkpoints.langgraph.graphs import Channels, Graph, ask, make_config
+from tests.checkpoints.langgraph.test_runs import is_whole
 
 Json = dict[str, Any]
 Node = Callable[[Channels], Any]

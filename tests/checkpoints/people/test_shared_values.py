@@ -4,15 +4,15 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from checkpoints import EVERYBODY, NewMessage, Store, act_for
-from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.state_views import list_channels, read_plain_value
 from checkpoints.interchange import transfer
+from checkpoints.langgraph import WaymarkSaver
+from checkpoints.langgraph.state_views import list_channels, read_plain_value
 from checkpoints.people.members import Members
 from checkpoints.rows import thread_rows, value_rows
 from checkpoints.rows.value_rows import Value
 from checkpoints.values import files, serde
 from checkpoints.values.model import ThreadRole
-from tests.checkpoints.graph_states.graphs import ask, make_graph, read_channels
+from tests.checkpoints.langgraph.graphs import ask, make_graph, read_channels
 
 BOTH = ["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)]
 

@@ -8,13 +8,13 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Store, StoreBusyError, StoreUnavailableError
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.storage import write_queue
 from checkpoints.storage.driver_errors import LOCKED
 from checkpoints.storage.write_queue import WriteQueue
 from checkpoints.storage.write_queue import _Turn as Turn
 from tests.checkpoints.conversations import new, talked, texts
-from tests.checkpoints.graph_states.graphs import ask, make_graph, read_texts
+from tests.checkpoints.langgraph.graphs import ask, make_graph, read_texts
 
 WRITERS = 8
 

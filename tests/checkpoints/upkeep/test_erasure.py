@@ -20,9 +20,9 @@ from checkpoints import (
     Store,
     ThreadNotFoundError,
 )
-from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.waymark import Document
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.rows import search_index, tag_rows
 from checkpoints.rows.run_rows import RunEnd
 from checkpoints.runs import CandidateEnd
@@ -31,8 +31,8 @@ from checkpoints.upkeep import erasure, state_erasure, verification
 from checkpoints.upkeep.person_erasure import erase_person
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import count, dump, names, new, picture, state, talked, texts
-from tests.checkpoints.graph_states.graphs import ask, make_graph, read_channels
 from tests.checkpoints.interchange.test_transfer import with_stray
+from tests.checkpoints.langgraph.graphs import ask, make_graph, read_channels
 from tests.checkpoints.upkeep.test_verification import lived
 from tests.checkpoints.values.test_files import PICTURE, asking
 from tests.extensions.people.test_erasure_races import PATIENCE, pause_at

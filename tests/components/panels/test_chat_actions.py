@@ -3,13 +3,13 @@
 import pytest
 
 from checkpoints import Caller, Database, Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.rows import operation_rows
 from components.panels.chat_actions import MAX_RUN_OPERATIONS, USUAL_RUN_OPERATIONS, find_notice_operation
 from components.views.change_log import build_log
 from components.views.operations import describe_notice
 from tests.checkpoints.conversations import new, talked
-from tests.checkpoints.graph_states.graphs import ask, make_graph
+from tests.checkpoints.langgraph.graphs import ask, make_graph
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from checkpoints import CheckpointNotFoundError, Database, MessageNotFoundError, Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from components.panels.restore_dialog import UNKNOWN_CHANNEL_TEXT, build_restore_question, find_target
 from components.replies import to_json
 from components.routes import graph_state
 from components.routes.graph_state import NO_PLACE, describe_changes, describe_states, find_place_state, format_channel
 from components.views.channels_view import StatesView
-from tests.checkpoints.graph_states.graphs import Channels, ask, make_graph
+from tests.checkpoints.langgraph.graphs import Channels, ask, make_graph
 
 
 class KnownChannels:

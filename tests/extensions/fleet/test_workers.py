@@ -22,8 +22,8 @@ from checkpoints import (
     Store,
     StoreInUseError,
 )
-from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.handed_states import OF_ATTEMPT
+from checkpoints.langgraph import WaymarkSaver
+from checkpoints.langgraph.handed_states import OF_ATTEMPT
 from checkpoints.rows import run_rows
 from checkpoints.storage.postgresql import WORKER_KEY
 from checkpoints.values.run import Handover
@@ -31,7 +31,7 @@ from extensions.fleet import workers
 from extensions.fleet.workers import Workers
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new, talked
-from tests.checkpoints.graph_states.graphs import ask, make_config, make_graph
+from tests.checkpoints.langgraph.graphs import ask, make_config, make_graph
 from tests.postgres import Postgres
 
 Write = Callable[[Runs, Run], Any]

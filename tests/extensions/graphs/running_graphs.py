@@ -12,7 +12,7 @@ from langchain_core.language_models import FakeListChatModel
 
 from agent.run.blocking import BlockingPool
 from checkpoints import Caller, Database, Run, Runs, Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from extensions.graphs.catalog import GraphCatalog
 from extensions.graphs.definitions import GraphDefinition
 from extensions.graphs.driver import GraphDriver

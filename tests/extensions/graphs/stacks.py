@@ -3,8 +3,8 @@
 from typing import Any
 
 from checkpoints import Store
-from checkpoints.graph_states.state_selection import select_latest_state
-from checkpoints.graph_states.state_views import list_channels
+from checkpoints.langgraph.state_selection import select_latest_state
+from checkpoints.langgraph.state_views import list_channels
 from checkpoints.rows import state_rows
 from tests.agent.running import KEY
 from tests.fakes.openai import Call, FakeOpenAI, Say

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
+from checkpoints.langgraph import WaymarkSaver
 from extensions.graphs.interrupts import InputMissingError
 from tests.agent.running import Running
 from tests.extensions.graphs.running_graphs import one_node

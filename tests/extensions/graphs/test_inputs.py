@@ -7,8 +7,8 @@ import pytest
 from agent.preparation.graph_inputs import InputForm
 from agent.preparation.requests import InputsRefusedError, MessageTooLongError
 from checkpoints import Caller, Database, RunState, StateError, Store
-from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.values.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
 from tests.agent.running import Running
 from tests.extensions.graphs.test_driving import play

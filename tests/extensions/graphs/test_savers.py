@@ -3,7 +3,7 @@
 import pytest
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from extensions.graphs import savers
 from extensions.graphs.message_channel import MessagesChannel
 from extensions.graphs.savers import Savers

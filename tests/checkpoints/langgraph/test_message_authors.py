@@ -9,9 +9,9 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, interrupt
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.values.graph_author import BY_GRAPH_KEY
-from tests.checkpoints.graph_states.graphs import Channels, ask, make_config, make_graph, read_channels
+from tests.checkpoints.langgraph.graphs import Channels, ask, make_config, make_graph, read_channels
 
 DURABILITIES = ["sync", "async", "exit"]
 

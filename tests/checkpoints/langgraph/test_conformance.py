@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 
 TESTS = {
     "put": 17,

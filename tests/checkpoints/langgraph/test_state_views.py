@@ -8,13 +8,13 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.func import entrypoint
 
 from checkpoints import Database, Store
-from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.state_views import Channel, list_channels, read_plain, read_plain_value
 from checkpoints.interchange import reading, transfer
+from checkpoints.langgraph import WaymarkSaver
+from checkpoints.langgraph.state_views import Channel, list_channels, read_plain, read_plain_value
 from checkpoints.storage import schema
 from checkpoints.values.errors import DamagedStateError
 from tests.checkpoints import shapes
-from tests.checkpoints.graph_states.graphs import ask, make_config, make_graph
+from tests.checkpoints.langgraph.graphs import ask, make_config, make_graph
 from tests.statements import record_statements
 
 
@@ -64,7 +64,7 @@ class Seat:
 
 
 def test_an_object_is_shown_by_its_class_and_fields_and_never_constructed() -> None:
-    planted = ormsgpack.packb(("tests.checkpoints.graph_states.test_state_views", "Seat", {"row": 1}))
+    planted = ormsgpack.packb(("tests.checkpoints.langgraph.test_state_views", "Seat", {"row": 1}))
     value = {"seat": ormsgpack.Ext(2, planted), 3: b"xyz", "gone": ormsgpack.Ext(0, b"\xc1")}
     data = ormsgpack.packb(value, option=ormsgpack.OPT_NON_STR_KEYS)
     assert read_plain("msgpack", data) == {"seat": {"Seat": {"row": 1}}, "3": "(3 bytes)", "gone": "(1 bytes)"}

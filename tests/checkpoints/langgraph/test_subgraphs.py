@@ -9,9 +9,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.upkeep import verification
-from tests.checkpoints.graph_states.graphs import Channels, Graph, ask, make_config
+from tests.checkpoints.langgraph.graphs import Channels, Graph, ask, make_config
 
 
 def ask_twice(_: Channels) -> Channels:

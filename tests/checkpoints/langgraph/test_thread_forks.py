@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from langgraph.types import Command
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.storage import schema
 from checkpoints.upkeep.erasure import erase
-from tests.checkpoints.graph_states.graphs import Graph, ask, make_config, make_graph, read_channels, read_texts
-from tests.checkpoints.graph_states.test_runs import is_whole, make_nested_graph
+from tests.checkpoints.langgraph.graphs import Graph, ask, make_config, make_graph, read_channels, read_texts
+from tests.checkpoints.langgraph.test_runs import is_whole, make_nested_graph
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 
 _PATIENCE = 20
 _ENDS_WITHOUT_STATE = {"__interrupt__", "__error__"}

@@ -7,9 +7,9 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from checkpoints import OperationKind, Store
-from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
-from tests.checkpoints.graph_states.graphs import Channels, Graph, ask, make_config, make_graph, read_channels, read_texts
+from checkpoints.langgraph import WaymarkSaver
+from tests.checkpoints.langgraph.graphs import Channels, Graph, ask, make_config, make_graph, read_channels, read_texts
 
 
 def fold(state: Channels) -> Channels:

@@ -13,9 +13,9 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.storage import schema
-from tests.checkpoints.graph_states.graphs import make_config
+from tests.checkpoints.langgraph.graphs import make_config
 
 
 class Steps:

@@ -15,11 +15,11 @@ from langgraph.types import Command, Send, interrupt
 from typing_extensions import TypedDict
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure
-from tests.checkpoints.graph_states.graphs import make_config, make_graph
-from tests.checkpoints.graph_states.late_savers import LateSaver
+from tests.checkpoints.langgraph.graphs import make_config, make_graph
+from tests.checkpoints.langgraph.late_savers import LateSaver
 
 
 class Log(TypedDict, total=False):

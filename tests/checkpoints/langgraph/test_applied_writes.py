@@ -15,11 +15,11 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
 from checkpoints import Database, Store
-from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.applied_writes import StepNames
+from checkpoints.langgraph import WaymarkSaver
+from checkpoints.langgraph.applied_writes import StepNames
 from checkpoints.rows.write_rows import Write
 from checkpoints.storage import schema
-from tests.checkpoints.graph_states.graphs import Channels, ask, make_config, make_graph
+from tests.checkpoints.langgraph.graphs import Channels, ask, make_config, make_graph
 from tests.checkpoints.storage.earlier_tables import drop_late_writes
 
 SERDE = JsonPlusSerializer(allowed_msgpack_modules=None)

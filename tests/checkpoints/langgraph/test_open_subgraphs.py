@@ -8,9 +8,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
-from checkpoints.graph_states.open_subgraphs import list_open_subgraphs, read_open_subgraphs
-from tests.checkpoints.graph_states.graphs import Channels, Graph, ask, make_config
+from checkpoints.langgraph import WaymarkSaver
+from checkpoints.langgraph.open_subgraphs import list_open_subgraphs, read_open_subgraphs
+from tests.checkpoints.langgraph.graphs import Channels, Graph, ask, make_config
 
 
 def draft(_: Channels) -> Channels:

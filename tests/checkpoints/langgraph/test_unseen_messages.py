@@ -8,9 +8,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from checkpoints import NewMessage, Store
-from checkpoints.graph_states import UnseenMessagesError, WaymarkSaver
+from checkpoints.langgraph import UnseenMessagesError, WaymarkSaver
 from checkpoints.upkeep import verification
-from tests.checkpoints.graph_states.graphs import Channels, answer, ask, make_config, make_graph, read_channels, read_texts
+from tests.checkpoints.langgraph.graphs import Channels, answer, ask, make_config, make_graph, read_channels, read_texts
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
 from checkpoints import Store
-from checkpoints.graph_states import DamagedStateError, WaymarkSaver
+from checkpoints.langgraph import DamagedStateError, WaymarkSaver
 from checkpoints.rows import value_rows
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
-from tests.checkpoints.graph_states.graphs import ask, make_config, make_graph, read_channels, read_texts
+from tests.checkpoints.langgraph.graphs import ask, make_config, make_graph, read_channels, read_texts
 
 COUNTED = ("state", "state_shape", "channel_value", "state_write")
 LONG = "a word that is long enough for a value of its own " * 3

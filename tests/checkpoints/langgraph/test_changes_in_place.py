@@ -7,8 +7,8 @@ from langgraph.graph.message import add_messages
 from langgraph.pregel import NodeBuilder, Pregel
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
-from tests.checkpoints.graph_states.graphs import Channels, answer, ask, make_config, make_graph, read_channels
+from checkpoints.langgraph import WaymarkSaver
+from tests.checkpoints.langgraph.graphs import Channels, answer, ask, make_config, make_graph, read_channels
 
 
 def test_the_holder_of_a_part_sees_no_change_of_a_later_run_and_changes_none(store: Store) -> None:

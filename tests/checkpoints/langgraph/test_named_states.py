@@ -8,7 +8,7 @@ from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
 from checkpoints import Database, NothingToSaveError, Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 
 
 class Plan(TypedDict, total=False):

@@ -14,9 +14,9 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command
 
 from checkpoints import Database, Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.upkeep import verification
-from tests.checkpoints.graph_states.graphs import (
+from tests.checkpoints.langgraph.graphs import (
     Channels,
     Graph,
     answer,

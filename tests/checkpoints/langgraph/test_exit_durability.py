@@ -8,9 +8,9 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
+from checkpoints.langgraph import WaymarkSaver
 from checkpoints.upkeep import erasure, verification
-from tests.checkpoints.graph_states.graphs import make_config
+from tests.checkpoints.langgraph.graphs import make_config
 
 
 class Room(TypedDict, total=False):

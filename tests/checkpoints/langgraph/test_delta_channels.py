@@ -12,8 +12,8 @@ from langgraph.graph.message import _messages_delta_reducer  # private, as LangG
 from langgraph.types import Command, Overwrite, interrupt
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
-from tests.checkpoints.graph_states.graphs import make_config
+from checkpoints.langgraph import WaymarkSaver
+from tests.checkpoints.langgraph.graphs import make_config
 from tests.statements import record_statements
 
 pytestmark = pytest.mark.slow

@@ -22,10 +22,10 @@ from checkpoints import (
     RunState,
     Store,
 )
-from checkpoints.graph_states import StaleWriterError, WaymarkSaver
+from checkpoints.langgraph import StaleWriterError, WaymarkSaver
 from checkpoints.storage import schema
 from checkpoints.upkeep import verification
-from tests.checkpoints.graph_states.graphs import (
+from tests.checkpoints.langgraph.graphs import (
     Channels,
     answer,
     ask,
