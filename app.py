@@ -123,16 +123,7 @@ def create_app(
     remove_tracing_variables()
     factory.check_access(settings)
     extensions = load_extensions(settings) if extensions is None else extensions
-    parts = prepare_parts(
-        settings,
-        extensions,
-        role=role,
-        store=store,
-        models=models,
-        tracer=tracer,
-        env_file=env_file,
-        on_time_travel=on_time_travel,
-    )
+    parts = prepare_parts(settings, extensions, role, store, models, tracer, env_file, on_time_travel)
     services = build_services(parts)
     # With other processes, one of them continues these runs.
     if parts.processes is None:

@@ -1,8 +1,7 @@
 """The settings, and their only reader: from the environment, `.env` and `waymark.toml`.
 
 Each field is the key of the same name in capitals. `waymark.toml` has the fields that `PLAIN_TABLES` lists, where `enabled`
-in the table `[tools]` is `tools_enabled`, and the named tables, which are nowhere else: `[agents.NAME]`, `[graphs.NAME]`,
-`[mcp.NAME]` and `[prices."MODEL"]`.
+in the table `[tools]` is `tools_enabled`, and the named tables, which are nowhere else (`named_tables`).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent.models.parameters import MAX_ANSWER_TOKENS, MAX_TEMPERATURE, MAX_TOP_P
+from application.named_tables import AgentDefinition, ExtensionTable, GraphTable, McpServerDefinition, PriceDefinition
 from application.setting_files import SettingsError, drop_empty, read_dotenv, read_tables
 from application.setting_types import (
     GRAPH_PATH,
@@ -31,21 +31,17 @@ from application.setting_types import (
     PRICE_UNIT,
     PROVIDER_KEYS,
     Address,
-    AgentDefinition,
     Count,
     DatabaseUrl,
     Effort,
     ExistingFolder,
-    ExtensionTable,
     ExtraBody,
     Folder,
-    GraphTable,
     Host,
     Issuer,
     Key,
     Label,
     Labels,
-    McpServerDefinition,
     MetricsKey,
     Name,
     Names,
@@ -53,7 +49,6 @@ from application.setting_types import (
     Origin,
     Port,
     PortOrNone,
-    PriceDefinition,
     ProxyHeader,
     Scopes,
     Seconds,
@@ -151,7 +146,6 @@ class Settings(BaseSettings):
     limits_branch_seconds: Seconds = 600.0
     limits_tool_seconds: Seconds = 60.0
     limits_depth: int = Field(5, ge=1, le=20, description="a whole number from 1 to 20")
-    # These packages are extensions of others. Ours come with the settings that need them.
     extensions: Names = Field(None, description="a list of names of installed extensions")
     extension: dict[Name, ExtensionTable] = Field({}, description="a table with the settings of an extension")
     graphs: dict[Name, GraphTable] = Field(

@@ -17,7 +17,7 @@ from dash._configs import load_dash_env_vars
 from agent.preparation.compaction import NotCompactedError
 from agent.time_travel.policy import TimeTravelEvent
 from app import App, create_app
-from application.setting_types import AgentDefinition
+from application.named_tables import AgentDefinition
 from application.settings import Settings, SettingsError
 from checkpoints import Caller, NewMessage, StoreInUseError
 from components.page import PANELS, build_lists

@@ -128,21 +128,11 @@ def build_guard(
     if config.sign_in is not None:
         services = replace(services, sessions=session_routes.OwnSessions(config.sign_in))
     page_files, public_url = load_page_files(), config.public_url
-    session_routes.add_routes(server, config.sign_in)
-    allowed = replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",))
-    if config.people is not None:
-        # The page of the sign-in has styles.
-        allowed = replace(allowed, public_prefixes=(*allowed.public_prefixes, ASSETS_PREFIX))
-        host = "127.0.0.1" if public_url else host
-    for part in added:
-        allowed = _add_part(server, part, allowed)
-    errors.add_error_responses(server)
     panels = (*page.PANELS, *panels)
-    page.add_route(server, services, panels)
-    for route in ROUTES:
-        route.add_route(server, services)
-    # Dash adds its own routes below, and these stay closed.
-    allowed = _allow(allowed, server.routes)
+    allowed = _add_routes(server, services, config, added, panels)
+    allowed = replace(allowed, immutable_prefixes=(f"{page_files.root}/",))
+    if config.people is not None and public_url:
+        host = "127.0.0.1"
     dash = _build_dash(server, services, panels, page_files, config.prefix)
     policy = build_security_policy([*map(hash_script, load_inline_scripts().values()), *dash.csp_hashes()])
     read_address = partial(read_client_address, proxies=config.networks)
@@ -157,6 +147,24 @@ def build_guard(
         routes=allowed,
         read_address=read_address,
     )
+
+
+def _add_routes(
+    server: FastAPI, services: Services, config: SignInConfig, added: Sequence[ServerPart], panels: Sequence[Panel]
+) -> AllowedRoutes:
+    """Serve the page's routes and those of extensions, and return them. Dash's own, which come later, stay closed."""
+    session_routes.add_routes(server, config.sign_in)
+    allowed = ALLOWED_ROUTES
+    if config.people is not None:
+        # The page of the sign-in has styles.
+        allowed = replace(allowed, public_prefixes=(*allowed.public_prefixes, ASSETS_PREFIX))
+    for part in added:
+        allowed = _add_part(server, part, allowed)
+    errors.add_error_responses(server)
+    page.add_route(server, services, panels)
+    for route in ROUTES:
+        route.add_route(server, services)
+    return _allow(allowed, server.routes)
 
 
 def _add_layers(pages: ASGIApp, services: Services, read_address: Callable[[Scope], str]) -> ASGIApp:

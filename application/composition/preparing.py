@@ -13,13 +13,12 @@ from application.composition.loading import AgentLoader, LoadedAgent
 from application.composition.service_factory import Parts
 from application.extension import Extension, Processes, Role, build_first
 from application.settings import Settings, SettingsError
-from checkpoints import Store, StoreUnavailableError
+from checkpoints import EVERYBODY, Store, StoreUnavailableError, act_for
 
 
 def prepare_parts(
     settings: Settings,
     extensions: Sequence[Extension],
-    *,
     role: Role,
     store: Store | None,
     models: ConfiguredModels | None,
@@ -35,22 +34,15 @@ def prepare_parts(
     tools = {name: build for each in extensions for name, build in each.tools.items()}
     loader = AgentLoader(load_agent)
     configured = models or factory.build_models(settings, prepare=loader.load)
-    catalog, has_people = ReplaceableModels(configured), settings.has_people
+    catalog = ReplaceableModels(configured)
     # A key would be for all people.
-    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not has_people else None
+    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not settings.has_people else None
     tracer = tracer or build_first((each.build_tracer for each in extensions), settings) or NO_TRACING
     agent_factory.check_tools(settings, tools)
     factory.check_titles(settings, configured)
     agents = agent_factory.build_agents(settings, configured, tools)
     build_driver = build_first((each.load_graphs for each in extensions), settings)
     opened = store or factory.open_store(settings)
-    processes = _join_processes(settings, extensions, opened, role)
-    for each in extensions:
-        if each.tables is not None:
-            opened.database.add_tables(each.tables)
-    opened.meter.limits = factory.build_person_limits(settings)
-    if has_people:
-        opened.database.separate_owners(has_accounts=settings.auth != "proxy")
     return Parts(
         settings=settings,
         store=opened,
@@ -60,10 +52,22 @@ def prepare_parts(
         agents=agents,
         connector=connector,
         build_driver=build_driver,
-        processes=processes,
+        processes=_prepare_store(settings, extensions, opened, role),
         build_followers=[each.build_follower for each in extensions if each.build_follower],
         on_time_travel=on_time_travel,
     )
+
+
+def _prepare_store(settings: Settings, extensions: Sequence[Extension], store: Store, role: Role) -> Processes | None:
+    """Make the extensions' tables, and keep people apart. Returns the other processes on the database, if there are any."""
+    processes = _join_processes(settings, extensions, store, role)
+    for tables in [each.tables for each in extensions if each.tables is not None]:
+        with act_for(EVERYBODY), store.database.begin_write("tables") as connection:
+            tables.create_all(connection)
+    store.meter.limits = factory.build_person_limits(settings)
+    if settings.has_people:
+        store.database.separate_owners(has_accounts=settings.auth != "proxy")
+    return processes
 
 
 def _join_processes(settings: Settings, extensions: Sequence[Extension], store: Store, role: Role) -> Processes | None:

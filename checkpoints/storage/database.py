@@ -254,11 +254,6 @@ class Database(OwnedDatabase):
         return self.engine.connect()
 
     @act_for(EVERYBODY)
-    def add_tables(self, tables: sa.MetaData) -> None:
-        """Make the tables that are missing, such as those of an extension. Others stay as they are."""
-        with act_for(EVERYBODY), self.begin_write("tables") as connection:
-            tables.create_all(connection)
-
     def check_health(self) -> None:
         """Raise `StoreUnavailableError` if the database cannot be used. After a failed write, only another write can
         tell."""

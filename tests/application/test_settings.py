@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from application.setting_types import NAME_RULE, AgentDefinition, PriceDefinition
+from application.named_tables import AgentDefinition, PriceDefinition
+from application.setting_types import NAME_RULE
 from application.settings import Settings, SettingsError, load_settings
 
 CANARY = "sk-canary-0123456789"

@@ -8,7 +8,7 @@ import pytest
 
 from checkpoints import Caller
 from checkpoints.interchange import reading, transfer
-from components.page import read_panels
+from components.page import PANELS, read_panels
 from components.page_state import PageLocation
 from components.replies import to_json
 from components.services import Services
@@ -71,7 +71,7 @@ def test_no_view_of_the_dearest_document_holds_the_loop(kind: str) -> None:
             thread_id = transfer.import_thread(services.store, document).result
             with counting_step_calls() as calls:
                 for _ in range(2):
-                    to_json(await services.read_snapshot(read_panels, services, PageLocation(thread_id, {})))
+                    to_json(await services.read_snapshot(read_panels, PANELS, services, PageLocation(thread_id, {})))
             return max(calls)
 
     assert asyncio.run(story()) < MAX_STEP_CALLS

@@ -21,7 +21,8 @@ def test_each_component_has_its_half_in_the_browser() -> None:
 
 
 def test_each_clientside_callback_is_one_of_the_browser() -> None:
-    named = {name for path in (ROOT / "components").rglob("*.py") for name in CALLBACK.findall(path.read_text())}
+    sources = [path for folder in ("components", "extensions") for path in (ROOT / folder).rglob("*.py")]
+    named = {name for path in sources for name in CALLBACK.findall(path.read_text())}
     assert named == set(read_list("clientside"))
 
 

@@ -1,6 +1,7 @@
 """The changes after a turn make of the shown panels what reading them anew would show."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -122,7 +123,7 @@ def test_the_end_of_a_run_brings_the_messages_that_a_dead_process_told_nobody_of
     async def play() -> None:
         async with asyncio.timeout(60), open_services() as parts:
             thread_id, _ = await say(parts, None, "Hello")
-            frames = stream_frames(parts, thread_id, describe_turn=describe_turn)
+            frames = stream_frames(parts, thread_id, describe_turn=partial(describe_turn, PANELS))
             assert (await anext(frames))["run"] is None
             run = parts.runs.begin_run(thread_id, new("And then?")[0])
             parts.hub.deliver(thread_id, RunStarted(run.id, 3, None))
@@ -203,7 +204,7 @@ def test_a_title_applied_is_what_a_new_reading_shows() -> None:
     async def play() -> None:
         async with asyncio.timeout(60), open_services() as parts:
             thread_id, _ = await say(parts, None, "Hello")
-            frames = stream_frames(parts, thread_id, describe_turn=describe_turn)
+            frames = stream_frames(parts, thread_id, describe_turn=partial(describe_turn, PANELS))
             assert (await anext(frames))["run"] is None
             before = look(parts, thread_id)
             version = give_title(parts, thread_id)
