@@ -1,7 +1,7 @@
 """The Python half of the hand-written Dash components; the other half is assets/modules.
 
-Each takes its whole content as one `data` value and reports the user's actions as one `action` value. A Dash component for
-every element would cost seconds at a thousand messages.
+Each takes its whole content as one `data` value: a Dash component for every element would cost seconds at a thousand messages.
+What a person does there is sent to `components.action_routes`, whose answer comes as `reply`. An icon has a `name`.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ class _Widget(Component):
         cls._type = cls.__name__
 
     def __init__(self, **props: Any) -> None:
-        self._prop_names = ["children", "id", "data", "action", "reply", "name"]
+        self._prop_names = ["children", "id", "data", "reply", "name"]
         self.available_properties = self._prop_names
         super().__init__(**props)  # type: ignore[no-untyped-call]
 
