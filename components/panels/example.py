@@ -14,6 +14,7 @@ from checkpoints.interchange.document_checks import check_document
 from checkpoints.interchange.tree_builder import ByteBudget, Place, TreeBuilder
 from checkpoints.interchange.waymark import Document
 from checkpoints.values import serde
+from checkpoints.values.answer_spec import make_spec_entry
 from components import page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
@@ -24,7 +25,6 @@ from words import N_, _
 # The document has the same hash each time, so that a second press opens what the first has made: its times are set later.
 _NO_TIME = "2026-01-05T09:00:00+00:00"
 _STEP = timedelta(minutes=1)
-_MODEL = {"model_name": "demo"}
 TITLE = N_("Example: a weekend in Lisbon")
 CHECKPOINT = N_("First plan")
 BRANCHES = (N_("With children"), N_("On a budget"))
@@ -98,7 +98,8 @@ def _add_texts(tree: TreeBuilder, texts: tuple[str, ...], after: Place | None) -
     """Add questions and answers in turn, and return the last."""
     place = after
     for number, text in enumerate(texts):
-        message = AIMessage(_(text), response_metadata=_MODEL) if number % 2 else HumanMessage(_(text))
+        answer = AIMessage(_(text), response_metadata=make_spec_entry("demo"))
+        message = answer if number % 2 else HumanMessage(_(text))
         place = tree.add_message(serde.to_body(message), place, _NO_TIME)
     assert place
     return place

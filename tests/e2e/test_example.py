@@ -23,6 +23,7 @@ def test_a_newcomer_goes_back_and_forth_in_the_example(server: Server, visit: Vi
     expect_accessible(page, "the first screen with an example")
     open_example(page)
     page.expect_messages(6)
+    expect(page.log.locator(".foot-model")).to_have_text(["Model: demo"] * 3)
     expect(page.notice).to_have_count(0)
     page.expect_checkpoints((PLAN, 2))
     expect(page.branches.filter(has_text="On a budget")).to_have_count(1)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from checkpoints import Store, act_for
 from checkpoints.interchange import transfer
+from checkpoints.values.answer_spec import read_spec
 from components.panels.example import build_example
 from tests.running_app import opened, post_action, request_panels
 from words import set_language
@@ -45,7 +46,7 @@ def test_its_times_are_near_and_its_answers_name_the_model_of_the_demo(memory_st
     assert saved == times[1]
     assert all(now - timedelta(minutes=10) < each <= now for each in times)
     answers = [each for each in memory_store.list_messages(thread_id) if each.type == "ai"]
-    assert {each.body["data"]["response_metadata"]["model_name"] for each in answers} == {"demo"}
+    assert {read_spec(each.body["data"]["response_metadata"]) for each in answers} == {"demo"}
     later = transfer.import_thread(memory_store, build_example(now + timedelta(days=1)))
     assert (later.repeated, later.result) == (True, thread_id)
 
