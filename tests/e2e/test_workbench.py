@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.e2e.conftest import Visit
+from tests.e2e.conftest import WIDE, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW, expect_accessible
 from tests.e2e.waymark import Page
@@ -210,6 +210,25 @@ def test_the_bar_names_the_branch_and_its_length(shared_server: Server, visit: V
     page.confirm("Clear")
     page.expect_messages(0)
     expect(chip).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_a_long_title_shrinks_before_the_branch(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    title, chip = page.tab.locator("#thread-title"), page.tab.locator(".branch-chip")
+    page.threads.first.press("F2")
+    page.tab.keyboard.type("A title that does not end " * 7)
+    page.tab.keyboard.press("Enter")
+    expect(title).to_contain_text("does not end")
+    is_whole = "e => e.scrollWidth <= e.clientWidth && e.clientWidth > 0"
+    for size in (WIDE, {"width": 1024, "height": 768}, NARROW):
+        page.tab.set_viewport_size(size)
+        expect(chip).to_have_text("main · 2 messages")
+        expect(chip).to_be_visible()
+        assert (title.evaluate(is_whole), chip.evaluate(is_whole)) == (False, True), size
+        bar = page.tab.locator(".topbar")
+        assert bar.evaluate("e => e.scrollHeight <= e.clientHeight && e.scrollWidth <= e.clientWidth"), size
 
 
 @pytest.mark.slow
