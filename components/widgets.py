@@ -1,7 +1,8 @@
 """The Python half of the hand-written Dash components; the other half is assets/modules.
 
-Each takes its whole content as one `data` value: a component for every element would cost seconds at a thousand messages. What
-a person does there is sent to `components.action_routes`, whose answer comes as `reply`. An icon has a `name`.
+Each takes its whole content as one `data` value, since a component for every element would cost seconds at a thousand
+messages. What a person does there is sent to `components.action_routes`, whose answer comes as `reply`. An icon has a
+`name`.
 """
 
 from typing import Any
