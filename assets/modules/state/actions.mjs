@@ -27,24 +27,27 @@ const unanswered = new Map();
  * repeated after that, or once it is lost. The server does a repeated request once.
  * @param {string} list the id of the list
  * @param {import("./types.mjs").Action} action
- * @param {import("./types.mjs").SendOptions & {shown?: any, onEnd?: () => void}} [place] `thread`: the conversation that the list shows;
- *   `shown`: what the person sees, beside the version of the action; `onEnd`: when a request has a reply, or is lost; `tell`
- *   says that it is lost
+ * @param {import("./types.mjs").SendOptions & {shown?: any, onEnd?: () => void}} [options]  `thread`: the conversation that
+ *   the list shows; `shown`: what the person sees, beside the version of the action; `onEnd`: when a request has a reply, or
+ *   is lost; `tell` says that it is lost
  * @returns {string} the request id
  */
-export function sendOnce(list, { request_id, ...action }, { thread = null, shown = null, onEnd = () => undefined, tell } = {}) {
+export function sendOnce(list, { request_id, ...action }, options = {}) {
+  const { thread = null, shown = null, onEnd, tell } = options;
   const content = JSON.stringify([action, thread, shown]);
   let request = unanswered.get(list);
   if (request?.content !== content) request = { content, request_id: request_id ?? createRequestId(), sentAt: -Infinity };
   unanswered.set(list, request);
-  if (performance.now() - request.sentAt > REPEATED_AFTER_MS) sendRequest(list, action, request, { thread, tell }).then(onEnd);
+  const isDue = performance.now() - request.sentAt > REPEATED_AFTER_MS;
+  if (isDue) sendRequest(list, action, request, { thread, tell }).then(onEnd);
   return request.request_id;
 }
 
 async function sendRequest(list, action, request, options) {
   request.sentAt = performance.now();
   request.retry ??= () => void sendRequest(list, action, request, options);
-  const isAnswered = await sendAction(list, { ...action, request_id: request.request_id }, { ...options, retry: request.retry });
+  const { request_id, retry } = request;
+  const isAnswered = await sendAction(list, { ...action, request_id }, { ...options, retry });
   if (!isAnswered) request.sentAt = -Infinity;
   else if (unanswered.get(list) === request) unanswered.delete(list);
 }
