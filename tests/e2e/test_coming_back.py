@@ -31,6 +31,12 @@ def test_a_deleted_conversation_is_brought_back_after_a_reload(shared_server: Se
     page.expect_messages(len(before))
     assert page.messages() == before
     expect(back).to_have_count(0)
+    _delete(page, "Tell me of herons")
+    expect(page.toast).to_contain_text("Deleted the conversation")
+    page.tab.get_by_role("button", name="Deleted", exact=True).click()
+    back.click()
+    page.expect_messages(len(before))
+    expect(page.toast).to_be_empty()  # there is nothing to undo any more
 
 
 def test_a_message_to_a_conversation_deleted_elsewhere_says_that_it_begins_a_new_one(

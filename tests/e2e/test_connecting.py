@@ -23,6 +23,7 @@ def test_a_person_connects_a_model_on_the_page(server: Server, visit: Visit, fak
     field = page.tab.get_by_test_id("composer")
     field.fill("What is a waymark?")
     page.tab.get_by_test_id("connect").click()
+    expect(page.dialog.get_by_label("Provider")).to_be_focused()
     page.dialog.get_by_label("Provider").select_option("compatible")
     page.dialog.get_by_label("Address").fill(fake_openai.base_url)
     page.dialog.get_by_label("API key").fill(KEY)

@@ -41,6 +41,16 @@ def write(page: Page) -> None:
     field(page).fill(TEXT)
 
 
+def test_a_form_says_which_keys_send_and_break_the_line(talked: Page, fake_openai: FakeOpenAI) -> None:
+    write(talked)
+    expect(talked.editor).to_contain_text("Ctrl + Enter sends, Enter breaks the line")
+    talked.tab.keyboard.press("Enter")
+    expect(field(talked)).to_have_value(f"{TEXT}\n")
+    fake_openai.script(Say("Done."))
+    talked.tab.keyboard.press("Control+Enter")
+    expect(talked.editor).to_have_count(0)
+
+
 def test_a_form_is_open_again_after_a_reload_and_its_text_is_forgotten_once_sent(
     talked: Page, fake_openai: FakeOpenAI
 ) -> None:

@@ -312,12 +312,12 @@ def test_messages_are_summarised_and_files_attached_and_left_out(agent_page: Pag
 def test_a_newcomer_reads_the_tips_and_connects_a_model(start: Start, visit: Visit, fake_openai: FakeOpenAI) -> None:
     page = visit(start(model=""), is_newcomer=True)
     keys, tips = Keyboard(page), page.tab.get_by_test_id("tip")
-    write(page, "Hello")
     for left in (0, 1, 0):  # the second comes with the second answer, and the third when that was read
         keys.press(button(page, "Got it"))
         expect(tips).to_have_count(left)
         keys.expect_focus()
         if page.log.get_by_text("Thank you").count() == 0:
+            write(page, "Hello")
             write(page, "Thank you")
             expect(tips).to_have_count(1)
     connect = page.tab.get_by_test_id("connect")

@@ -54,6 +54,21 @@ def test_the_first_message_brings_what_was_chosen_before_it(
 
 
 @pytest.mark.slow
+def test_the_first_field_has_the_focus_where_there_is_a_keyboard(shared_server: Server, visit: Visit) -> None:
+    first = {"Conversation settings": "Model", "App settings": "Default instructions"}
+    page = visit(shared_server)
+    for menu, label in first.items():
+        page.press_in_menu(menu)
+        expect(page.dialog.get_by_label(label, exact=True)).to_be_focused()
+        page.tab.keyboard.press("Escape")
+        expect(page.dialog).to_have_count(0)
+    page = visit(shared_server, viewport={"width": 390, "height": 700}, has_touch=True, is_mobile=True)
+    page.press_in_menu("Conversation settings")
+    expect(page.dialog.get_by_label("Model", exact=True)).to_be_visible()
+    expect(page.dialog.get_by_role("button", name="Cancel")).to_be_focused()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 1440, "height": 720}, {"width": 390, "height": 700}], ids=["wide", "phone"])
 def test_save_is_in_view_however_long_the_form_is(viewport: Any, shared_openai_server: Server, visit: Visit) -> None:
     page = visit(shared_openai_server, viewport=viewport)

@@ -1,4 +1,5 @@
 /** Toasts of the page itself. Those of the server come from components/panels/toast.py. */
+import { readThread } from "../browser/addresses.mjs";
 import { getProperties, setProperties } from "../browser/properties.mjs";
 import { _ } from "../words/words.mjs";
 import { watchClicks } from "./listening.mjs";
@@ -31,10 +32,11 @@ export function showToastWhenFree(...given) {
 
 /**
  * Show the toast of a page update; also a clientside callback, for the updates of Dash's own callbacks.
- * @param {{toast?: {text: string, undo: {thread: string, version: number}|null}}|undefined} update
+ * @param {{go?: string, toast?: {text: string, undo: {thread: string, version: number}|null}}|undefined} update
  * @param {(() => void)|null} [retry] @param {string} [label]
  */
 export function showUpdateToast(update, retry = null, label = "") {
+  if (update?.go && readThread(update.go) === getProperties("toast-where")?.data?.thread) hideToast(); // it is back
   if (!update?.toast) return;
   onRetry = typeof retry === "function" ? retry : null;
   const { text, undo } = update.toast;

@@ -103,6 +103,7 @@ export async function sendFromDialog(line, body, send) {
   const ownPress = press !== null && body.includes(`"changedPropIds":["${press.mark}.`) ? press : null;
   if (ownPress) ownPress.isSent = true;
   ownPress?.button.setAttribute("aria-disabled", "true"); // its request is under way
+  if (body.includes('-opened.data"]')) focusFirstField(line);
   if (isReading && isHidden(line)) offerReading(line);
   if (!isReading) offerAgain(line, false);
   try {
@@ -118,6 +119,23 @@ export async function sendFromDialog(line, body, send) {
     if (press === ownPress) press = null;
     ownPress?.button.removeAttribute("aria-disabled");
   }
+}
+
+const FIRST_FIELDS = ":is(#settings-form, #app-settings-form, #connect-form) :is(select, textarea, input):enabled";
+const UNMOVED = "body, .modal, .modal-body, .modal-footer > [id$='-cancel']"; // has the focus at first
+
+/** Focus the first field of a form that a reading brings, unless the person has gone on; on touch it opens the keyboard. */
+function focusFirstField(line) {
+  const dialog = document.getElementById(line)?.closest(".modal");
+  if (!dialog || !matchMedia("(pointer: fine)").matches) return;
+  const observer = new MutationObserver(() => {
+    /** @type {HTMLElement|null} */
+    const field = dialog.querySelector(FIRST_FIELDS);
+    if (!field) return;
+    observer.disconnect();
+    if (document.activeElement?.matches(UNMOVED)) field.focus();
+  });
+  observer.observe(dialog, { childList: true, subtree: true });
 }
 
 const isHidden = (line) => getProperties(line)?.hidden !== false;

@@ -5,6 +5,7 @@
  */
 import { putIntoField, readUnsent, storeUnsent } from "../browser/unsent-storage.mjs";
 import { button } from "../controls/buttons.mjs";
+import { nameKeys } from "../controls/commands.mjs";
 import { showToast } from "../controls/toast.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { useRequest } from "../requests/tracked-request.mjs";
@@ -145,6 +146,8 @@ export function Editor({ editing, isLast }) {
       ),
     !isLast &&
       h("p", { className: "editor-hint" }, _("Send asks again from here. What follows is removed and can be brought back.")),
+    h("p", { className: "editor-hint editor-keys" },
+      _("{keys} sends, Enter breaks the line", { keys: nameKeys("Control+Enter").join(" + ") })),
     h("div", { className: "editor-buttons" },
       button("btn btn-secondary", _("Cancel"), cancel),
       !isLast && button("btn btn-secondary", _("Only change the text"), () => send("change"), disabled),
