@@ -67,7 +67,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
         # The head is at a new message.
         head = turn.messages[-1]
         place = {"segment": head.segment, "messages": head.depth + 1, "message": head.id}
-        branch = {"id": turn.thread.branch_id, **place, "shared": head.depth + 1}
+        branch = {"id": turn.thread.branch_id, **place, "shared": head.depth + 1, "next_words": ""}
         change["fields"] = {**change["fields"], "removed": None}
         items = {"branches": [branch], "segments": _find_new_segments(services.store, turn)}
         change |= {"items": items, "every": {"checkpoints": {"here": False, "stands": False}}}
