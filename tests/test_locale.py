@@ -19,7 +19,9 @@ from tests.test_sizes import list_modules
 
 SCRIPT = re.compile(r'src="/([^"]*waymark.mjs)"')
 INSTRUCTIONS = "Grüße alle – 你好."
-SAY_INSTRUCTIONS = "from config import load_settings; print(ascii(load_settings().agents['poet'].instructions))"
+SAY_INSTRUCTIONS = (
+    "from application.settings import load_settings; print(ascii(load_settings().agents['poet'].instructions))"
+)
 
 
 @pytest.fixture(scope="module", params=["ASCII", "Latin-1"])

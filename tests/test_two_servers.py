@@ -130,14 +130,13 @@ def test_a_page_and_a_worker_apart_have_the_metrics_of_a_run_between_them(tmp_pa
     async def story() -> None:
         async with serve_several(tmp_path, postgres_url, ["web", "work"]) as apps:
             page, working = (app.services for app in apps)
-            assert working.runner.worker is not None
-            working.runner.worker.active_runs.max_runs = 0
+            working.runner.active_runs.max_runs = 0
             run = await page.runner.send(None, "hello", caller=Caller())
-            await until(lambda: all(app.services.runner.worker.waiting_run_count for app in apps))  # type: ignore[union-attr]
+            await until(lambda: all(app.services.runner.fleet.waiting_run_count for app in apps))  # type: ignore[union-attr]
             waiting = [await _read_metrics(app) for app in apps]
             assert [each["waymark_waiting_runs"] for each in waiting] == [1, 1]
             assert [each["waymark_processes"] for each in waiting] == [2, 2]
-            working.runner.worker.active_runs.max_runs = None
+            working.runner.active_runs.max_runs = None
             await until(lambda: page.runs.get_run(run.id).state is RunState.DONE)  # type: ignore[union-attr]
             await until(lambda: working.hub.active_run_count == 0)
             each_ended = [(await _read_metrics(app)).get("waymark_runs_ended_total done", 0) for app in apps]

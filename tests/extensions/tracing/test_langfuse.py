@@ -318,7 +318,7 @@ def test_one_run_after_the_other_with_new_tracers_and_the_same_keys(fake: FakeLa
 @pytest.mark.slow
 def test_without_keys_nothing_of_it_is_imported(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from app import create_app; from config import Settings;"
+        "import sys; from pathlib import Path; from app import create_app; from application.settings import Settings;"
         f"create_app(Settings(data_dir=Path({str(tmp_path / 'data')!r}), model='demo'), port=8050);"
         "print([name for name in sys.modules if name.startswith(('langfuse', 'opentelemetry.exporter'))])"
     )
