@@ -36,7 +36,7 @@ def test_tips_and_an_outage(start: Start, visit: Visit) -> None:
     page = visit(server, is_newcomer=True)
     look_at(page, "the first run")
     page.say("Hello")
-    look_at(page, "three tips")
+    look_at(page, "the tip after the first message")
     page.expect_lost_server()
     server.stop()
     expect(page.tab.get_by_test_id("trouble")).to_be_visible()
