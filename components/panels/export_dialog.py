@@ -1,6 +1,7 @@
 """The export dialog: the format, and the parts to leave out."""
 
 from enum import StrEnum
+from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
@@ -79,12 +80,17 @@ def dialogs() -> list[Component]:
             className="fold quiet",
         ),
     ]
-    footer = [
-        Button(_("Cancel"), id=Ids.CANCEL, color="secondary", outline=True, type="button"),
-        Button(_("Export"), id=Ids.CONFIRM, color="primary", type="submit"),
-    ]
-    form = html.Form([ModalBody(body), ModalFooter(footer)], id=Ids.FORM, method="post", autoComplete="off")
+    form = html.Form([ModalBody(body), _build_footer()], id=Ids.FORM, method="post", autoComplete="off")
     return [dialog.build_modal(Ids.DIALOG, _("Export"), [form]), _build_warning()]
+
+
+def _build_footer() -> Component:
+    # The second press of a double one comes while the dialog closes.
+    once: Any = {"data-once": ""}
+    cancel = Button(_("Cancel"), id=Ids.CANCEL, color="secondary", outline=True, type="button")
+    export = html.Button(_("Export"), id=Ids.CONFIRM, className="btn btn-primary", type="submit", **once)
+    footer: Component = ModalFooter([cancel, export])
+    return footer
 
 
 def _build_warning() -> Component:
