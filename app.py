@@ -26,8 +26,15 @@ from application.composition.page_server import SignInConfig, build_guard, find_
 from application.composition.preparing import prepare_parts
 from application.composition.service_factory import build_services
 from application.composition.worker_server import build_worker_server
-from application.entry_points import load_installed
-from application.extension import Extension, Role, ServerPart, build_each, build_first
+from application.extension import (
+    Extension,
+    PeopleSignIn,
+    Role,
+    ServerPart,
+    build_each,
+    build_first,
+    load_installed,
+)
 from application.settings import Settings, SettingsError, load_settings
 from checkpoints import EVERYBODY, Store, StoreUnavailableError, act_for
 from components.services import Services
@@ -129,11 +136,11 @@ def create_app(
     if parts.processes is None:
         services.runs.interrupt_orphans()
     address = find_public_address(settings, port)
-    added = build_each((each.build_server_part for each in extensions), settings, services)
+    people, added = _build_server_parts(settings, extensions, services, address, role)
     if role == "work":
         config, served = None, build_worker_server(services, added)
     else:
-        config, served = _build_page(settings, extensions, services, port, address, added)
+        config, served = _build_page(settings, extensions, services, port, address, people, added)
     for part in added:
         served = part.watch(served) if part.watch else served
     sign_in, proxy = (config.sign_in, config.proxy) if config else (None, None)
@@ -142,16 +149,27 @@ def create_app(
     return App(asgi, services, sign_in, address, parts.loader, added, proxy)
 
 
+def _build_server_parts(
+    settings: Settings, extensions: Sequence[Extension], services: Services, address: str, role: Role
+) -> tuple[PeopleSignIn | None, list[ServerPart]]:
+    """Return the sign-in of people, which only a page has, and what the extensions add to the server."""
+    added = build_each((each.build_server_part for each in extensions), settings, services)
+    if role == "work":
+        return None, added
+    people = build_first((each.build_sign_in for each in extensions), settings, address, services)
+    return people, [*added, people.part] if people else added
+
+
 def _build_page(
     settings: Settings,
     extensions: Sequence[Extension],
     services: Services,
     port: int,
     address: str,
+    people: PeopleSignIn | None,
     added: Sequence[ServerPart],
 ) -> tuple[SignInConfig, ASGIApp]:
     """Return how people come in, and the page's server behind its guard."""
-    people = build_first((each.build_sign_in for each in extensions), settings, address, services)
     sign_in = people.authentication if people else sign_in_factory.build_sign_in(settings, port, address, _print_link)
     sign_in_factory.record_sign_ins(sign_in, settings, services)
     config = SignInConfig(
@@ -162,7 +180,6 @@ def _build_page(
         public_url=settings.public_url,
         prefix=settings.url_prefix,
     )
-    added = [*added, people.part] if people else added
     panels = [panel for each in extensions for panel in each.panels]
     return config, build_guard(services, settings.host, port, config, added, panels)
 

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
 from typing import TYPE_CHECKING, Literal, ParamSpec, Protocol, TypeVar
 
 from fastapi import FastAPI
@@ -15,7 +16,7 @@ from agent.run.parts import RunFollower, RunParts, UserGraphRuns
 from agent.run.runner import Runner
 from agent.run.wire import ProcessWire
 from agent.tracing.protocol import Tracer
-from application.settings import Settings
+from application.settings import Settings, SettingsError
 from checkpoints import Store
 from components.panel import Panel
 from components.services import Services
@@ -28,6 +29,8 @@ from server.trusted_proxy import TrustedProxy
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
+# The group of the entry points by which other packages declare extensions.
+ENTRY_POINTS = "waymark.extensions"
 P = ParamSpec("P")
 T = TypeVar("T")
 # A process begins runs and drives them, or does only one of the two.
@@ -122,3 +125,25 @@ def build_first(builders: Iterable[Callable[P, T | None] | None], *args: P.args,
     """Return what the first extension that builds it has built; None if none does."""
     built = (build(*args, **kwargs) for build in builders if build is not None)
     return next((each for each in built if each is not None), None)
+
+
+def load_installed(name: str) -> Extension:
+    """Import the extension that an installed package declares by this name. Raises `SettingsError`."""
+    for entry_point in metadata.entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            found = entry_point.load()
+        except Exception as error:
+            raise SettingsError(f"EXTENSIONS: {name} cannot be imported: {type(error).__name__}: {error}") from error
+        if not isinstance(found, Extension):
+            raise SettingsError(f"EXTENSIONS: {entry_point.value} of {name} is no Extension.")
+        _check_tables(found)
+        return found
+    known = ", ".join(sorted({each.name for each in metadata.entry_points(group=ENTRY_POINTS)})) or "none"
+    raise SettingsError(f"EXTENSIONS: no installed package has an extension {name!r}. Installed: {known}.")
+
+
+def _check_tables(extension: Extension) -> None:
+    """Refuse a table that might be one of Waymark's: it would be used as it is."""
+    for table in extension.tables.tables if extension.tables is not None else ():
+        if not table.startswith(f"{extension.name}_"):
+            raise SettingsError(f"EXTENSIONS: the table {table} of {extension.name} must begin with {extension.name}_.")

@@ -41,6 +41,8 @@ def check_files_dir(settings: Settings) -> None:
 def check_tools(settings: Settings, added: Collection[str] = ()) -> None:
     """Refuse settings if their tools cannot be built. `added` are the names of the extensions' tools."""
     check_files_dir(settings)
+    if taken := set(TOOL_NAMES).intersection(added):
+        raise SettingsError(f"An extension cannot have a tool {min(taken)}: Waymark has one of that name.")
     known = (*TOOL_NAMES, *added)
     for field, names in (("tools_enabled", settings.tools_enabled), ("tools_approval", settings.tools_approval)):
         if not set(names or ()) <= set(known):

@@ -13,9 +13,7 @@ from langchain_core.tools import BaseTool, tool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import EXTENSIONS, create_app, load_extensions
-from application import entry_points
-from application.entry_points import load_installed
-from application.extension import Extension, ServerPart
+from application.extension import ENTRY_POINTS, Extension, PeopleSignIn, ServerPart, load_installed
 from application.settings import Settings, SettingsError, load_settings
 from checkpoints import Caller, Run, Store
 
@@ -23,6 +21,9 @@ ORIGIN = "http://127.0.0.1:8050"
 TABLES = sa.MetaData()
 SEEN = sa.Table("example_seen", TABLES, sa.Column("id", sa.Integer, primary_key=True), sa.Column("owner", sa.Text))
 EXAMPLE = Extension(name="example")
+THREADS = sa.MetaData()
+sa.Table("thread", THREADS, sa.Column("id", sa.Integer, primary_key=True))
+OF_A_TABLE_OF_WAYMARK = Extension(name="example", tables=THREADS)
 NO_EXTENSION = "text"
 ASKED = {
     "people": {"auth": "password"},
@@ -52,6 +53,7 @@ def test_each_extension_of_ours_is_joined_where_a_setting_asks_for_it_and_nowher
     [
         ("tests.application.test_extension:EXAMPLE", None),
         ("tests.application.test_extension:NO_EXTENSION", "is no Extension"),
+        ("tests.application.test_extension:OF_A_TABLE_OF_WAYMARK", "the table thread of example must begin with example_"),
         ("tests.application.test_extension:missing", "cannot be imported: AttributeError"),
         ("no_such_module:EXTENSION", "cannot be imported: ModuleNotFoundError"),
         (None, "no installed package has an extension 'diary'. Installed: none."),
@@ -60,7 +62,7 @@ def test_each_extension_of_ours_is_joined_where_a_setting_asks_for_it_and_nowher
 def test_an_extension_of_others_is_joined_or_a_sentence_says_why_not(
     value: str | None, reason: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    declared = EntryPoints([EntryPoint("diary", value, entry_points.GROUP)] if value else [])
+    declared = EntryPoints([EntryPoint("diary", value, ENTRY_POINTS)] if value else [])
     monkeypatch.setattr("importlib.metadata.entry_points", declared.select)
     if reason is None:
         assert load_extensions(load_settings({"EXTENSIONS": "diary"})) == [EXAMPLE]
@@ -69,7 +71,8 @@ def test_an_extension_of_others_is_joined_or_a_sentence_says_why_not(
         load_installed("diary")
 
 
-def test_a_part_of_the_server_is_served_watched_and_closed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_of_sign_in", [False, True])
+def test_a_part_of_the_server_is_served_watched_and_closed(tmp_path: Path, *, is_of_sign_in: bool) -> None:
     noted: list[str] = []
 
     def add_routes(server: FastAPI) -> None:
@@ -87,8 +90,16 @@ def test_a_part_of_the_server_is_served_watched_and_closed(tmp_path: Path) -> No
     def build_part(*_: object) -> ServerPart:
         return ServerPart(add_routes=add_routes, watch=watch, close=lambda: noted.append("closed"))
 
+    def build_sign_in(*_: object) -> PeopleSignIn:
+        nobody: Any = None
+        return PeopleSignIn(nobody, nobody, build_part())
+
+    extension = Extension(name="example", build_server_part=build_part)
+    if is_of_sign_in:
+        extension = Extension(name="example", build_sign_in=build_sign_in)
+
     async def story() -> str:
-        app = create(tmp_path, Extension(name="example", build_server_part=build_part))
+        app = create(tmp_path, extension)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app.asgi), base_url=ORIGIN) as browser:
             answer = await browser.get("/example", headers={"host": "127.0.0.1:8050"})
         await app.close()
@@ -128,6 +139,8 @@ def test_a_tool_is_known_to_the_settings_by_its_name(tmp_path: Path) -> None:
     asyncio.run(story())
     with pytest.raises(SettingsError, match=r"TOOLS_ENABLED must be a list of tools' names: .*look"):
         create(tmp_path, Extension(name="example", tools={"look": build_tool}), tools_enabled=("glance",))
+    with pytest.raises(SettingsError, match="cannot have a tool calculator"):
+        create(tmp_path, Extension(name="example", tools={"calculator": build_tool}))
 
 
 def test_a_follower_sees_the_runs(tmp_path: Path) -> None:
